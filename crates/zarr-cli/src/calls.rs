@@ -81,7 +81,6 @@ impl Calls {
 
     /// `12 calls to stores, 3.4 MiB read, 0 bytes written, 0.52 s`.
     pub fn summary(&self) -> String {
-        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         format!(
             "{} to stores, {} read, {} written, {:.2} s",
             human::plural(load(&self.calls), "call"),
@@ -90,4 +89,9 @@ impl Calls {
             self.began.elapsed().as_secs_f64()
         )
     }
+}
+
+/// What was counted up to now.
+fn load(count: &AtomicU64) -> u64 {
+    count.load(Ordering::Relaxed)
 }

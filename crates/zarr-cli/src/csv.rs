@@ -168,17 +168,6 @@ fn read_cells(data_type: &DataType, cells: &mut &[Cell], out: &mut Vec<u8>) -> R
 
 /// The JSON that says the same as a value of CSV.
 fn json_of(data_type: &DataType, text: &str) -> Result<Json, String> {
-    let number = |text: &str| {
-        let plain = text.trim();
-        let plain = plain.strip_prefix('+').unwrap_or(plain);
-        let word = match plain.to_lowercase().as_str() {
-            "nan" => "NaN",
-            "inf" | "infinity" => "Infinity",
-            "-inf" | "-infinity" => "-Infinity",
-            _ => return Json::parse(plain.as_bytes()).unwrap_or_else(|_| Json::from(text)),
-        };
-        Json::from(word)
-    };
     match data_type {
         DataType::Extension(_) | DataType::Unknown { .. } => {
             if let Some(plain) = data_type.resolved() {
@@ -215,6 +204,19 @@ fn json_of(data_type: &DataType, text: &str) -> Result<Json, String> {
         Some(Scalar::Time(time)) if time.kind == TimeKind::Timedelta => number(text),
         _ => Json::from(text),
     })
+}
+
+/// A number as JSON, whatever the case of its words.
+fn number(text: &str) -> Json {
+    let plain = text.trim();
+    let plain = plain.strip_prefix('+').unwrap_or(plain);
+    let word = match plain.to_lowercase().as_str() {
+        "nan" => "NaN",
+        "inf" | "infinity" => "Infinity",
+        "-inf" | "-infinity" => "-Infinity",
+        _ => return Json::parse(plain.as_bytes()).unwrap_or_else(|_| Json::from(text)),
+    };
+    Json::from(word)
 }
 
 #[cfg(test)]

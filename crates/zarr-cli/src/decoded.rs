@@ -75,7 +75,6 @@ impl Decoded {
 
     /// The type of the elements that these become.
     pub fn data_type(&self, stored: &DataType) -> DataType {
-        let optional = |inner: DataType| Optional::new(inner).map(DataType::from).ok();
         match self.form {
             Form::Floats => CoreType::Float64.into(),
             Form::NullableFloats => {
@@ -213,6 +212,11 @@ impl Decoded {
             _ => time.date(number),
         }
     }
+}
+
+/// The data type whose elements may be missing, if there is one.
+fn optional(inner: DataType) -> Option<DataType> {
+    Optional::new(inner).map(DataType::from).ok()
 }
 
 /// NumPy's type for times in such units: microseconds, which reach 292,000 years, or nanoseconds where these are counted. `None`

@@ -259,7 +259,6 @@ fn whole_number(text: &str) -> Option<Cow<'_, str>> {
         Some(number) => ("-", number),
         None => ("", text),
     };
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if is_digits(number) {
         return Some(text.into());
     }
@@ -286,6 +285,11 @@ fn whole_number(text: &str) -> Option<Cow<'_, str>> {
         return Some(format!("{sign}{}", "9".repeat(MOST_DIGITS)).into());
     }
     Some(format!("{sign}{digits}{}", "0".repeat(zeros)).into())
+}
+
+/// Whether the text has no other characters than digits.
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn read_bytes(json: &Json) -> Result<Vec<u8>, String> {

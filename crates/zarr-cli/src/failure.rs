@@ -90,12 +90,11 @@ pub(crate) fn error_json(kind: &str, exit_code: u8, message: &str, error: Option
         .with("kind", kind)
         .with("exit_code", u64::from(exit_code))
         .with("message", message);
-    let text = |text: &str| Json::from(text);
     let places = [
-        ("store", error.and_then(Error::store).map(text)),
-        ("path", error.and_then(Error::path).map(|path| text(path.as_str()))),
-        ("key", error.and_then(Error::key).map(|key| text(key.as_str()))),
-        ("hint", error.and_then(Error::hint).map(text)),
+        ("store", error.and_then(Error::store).map(Json::from)),
+        ("path", error.and_then(Error::path).map(|path| Json::from(path.as_str()))),
+        ("key", error.and_then(Error::key).map(|key| Json::from(key.as_str()))),
+        ("hint", error.and_then(Error::hint).map(Json::from)),
     ];
     for (name, place) in places {
         if let Some(place) = place {

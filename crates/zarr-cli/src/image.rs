@@ -48,8 +48,7 @@ impl Layout {
             return Err("an image has two axes or more; --format npy has any".into());
         };
         let pages = zarr::region::element_count(pages);
-        let side = |len: &u64| u32::try_from(*len).ok().filter(|&len| len <= i32::MAX as u32);
-        let (Some(width), Some(height), Some(pages)) = (side(width), side(height), pages) else {
+        let (Some(width), Some(height), Some(pages)) = (side(*width), side(*height), pages) else {
             return Err(format!("{} pixels are more than an image has", by(shape)));
         };
         if width == 0 || height == 0 || pages == 0 {
@@ -74,6 +73,11 @@ impl Layout {
         let line = u64::from(self.width) * u64::from(self.samples) * u64::from(self.bits());
         line.div_ceil(8) * u64::from(self.height)
     }
+}
+
+/// The length of a side, if an image can have it.
+fn side(len: u64) -> Option<u32> {
+    u32::try_from(len).ok().filter(|&len| len <= i32::MAX as u32)
 }
 
 /// `3 × 4`.

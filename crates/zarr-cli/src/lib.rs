@@ -39,6 +39,7 @@ mod headers;
 mod human;
 mod image;
 mod interrupt;
+mod json;
 mod ncrc;
 mod nested;
 mod npy;
@@ -118,7 +119,6 @@ const MAX_WIDTH: usize = 120;
 fn unfolded(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
-        let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
         match lines.last_mut() {
             Some(last) if is_prose(last) && is_prose(line) && !last.ends_with(':') => {
                 last.push(' ');
@@ -128,6 +128,11 @@ fn unfolded(text: &str) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// Whether a line of help is part of a paragraph.
+fn is_prose(line: &str) -> bool {
+    !line.is_empty() && !line.starts_with(' ')
 }
 
 const COMMON_OPTIONS: &str =

@@ -28,12 +28,16 @@ pub struct Entry {
 /// Where the file is that netCDF's library reads, as its environment says: `NCRCENV_RC`, or `.ncrc` in the home folder, which
 /// `NCRCENV_HOME` may name.
 pub fn path() -> Option<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(path) = variable("NCRCENV_RC") {
         return Some(path.into());
     }
     let home = variable("NCRCENV_HOME").map(PathBuf::from).or_else(std::env::home_dir)?;
     Some(home.join(".ncrc"))
+}
+
+/// A variable of the environment that is not empty.
+fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// The lines that load the library in two slots, one for each beginning of files.

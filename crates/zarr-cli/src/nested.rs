@@ -171,10 +171,6 @@ fn walk(
     at: &mut Vec<usize>,
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
-    let place = |at: &[usize]| match at {
-        [] => String::new(),
-        at => format!("at {at:?}: "),
-    };
     let Some((&len, inner)) = shape.split_first() else {
         return kind.read(json, out).map_err(|why| format!("{}{why}", place(at)));
     };
@@ -191,6 +187,14 @@ fn walk(
         at.pop();
     }
     Ok(())
+}
+
+/// Where an item is in nested lists, before what is wrong with it.
+fn place(at: &[usize]) -> String {
+    match at {
+        [] => String::new(),
+        at => format!("at {at:?}: "),
+    }
 }
 
 #[cfg(test)]

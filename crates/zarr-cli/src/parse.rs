@@ -117,7 +117,6 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
 
 /// `268435456`, `256MiB`, `2GiB`, `1.5 TB`: whole bytes, or with a unit.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
-    let why = || "a size is a number with a unit, as in 256MiB, 2GiB or 500MB".to_owned();
     let text = text.trim();
     let at = text.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
@@ -131,14 +130,20 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "mb" => 1_000_000,
         "gb" => 1_000_000_000,
         "tb" => 1_000_000_000_000,
-        _ => return Err(why()),
+        _ => return Err(NO_SIZE.to_owned()),
     };
     if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(unit).ok_or_else(why);
+        return whole.checked_mul(unit).ok_or_else(|| NO_SIZE.to_owned());
     }
-    let bytes = number.parse::<f64>().map_err(|_| why())? * unit as f64;
-    if unit == 1 || !(0.0..1e18).contains(&bytes) { Err(why()) } else { Ok(bytes as u64) }
+    let bytes = number.parse::<f64>().map_err(|_| NO_SIZE)? * unit as f64;
+    if unit == 1 || !(0.0..1e18).contains(&bytes) {
+        return Err(NO_SIZE.to_owned());
+    }
+    Ok(bytes as u64)
 }
+
+/// What a size must be.
+const NO_SIZE: &str = "a size is a number with a unit, as in 256MiB, 2GiB or 500MB";
 
 /// JSON, or else the text itself as a string. JSON that nests too deep for a document is neither; nor is what begins as a list, an object
 /// or a string in quotes, and is not JSON: it was meant as one.

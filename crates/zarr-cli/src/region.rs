@@ -60,17 +60,22 @@ impl Near {
 fn tolerance(text: &str) -> Result<Reach, String> {
     const UNITS: [(&str, f64); 5] =
         [("min", 60.0), ("h", 3600.0), ("d", 86_400.0), ("ms", 0.001), ("s", 1.0)];
-    let number = |text: &str| text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0);
-    if let Some(distance) = number(text) {
+    if let Some(distance) = distance(text) {
         return Ok(Reach::Within(distance));
     }
     for (unit, seconds) in UNITS {
-        if let Some(count) = text.strip_suffix(unit).and_then(number) {
+        if let Some(count) = text.strip_suffix(unit).and_then(distance) {
             return Ok(Reach::Seconds(count * seconds));
         }
     }
     Err("expected a number in the coordinates' units, or a time such as 12h, 30min, 90s or 2d"
         .into())
+}
+
+/// A finite number that is not negative.
+#[cfg(feature = "plot")]
+fn distance(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
 
 impl SelectionArgs {
@@ -91,19 +96,8 @@ impl SelectionArgs {
             }
             (None, None) => Vec::new(),
         };
-        let here = |text: &Option<String>| -> Result<Option<String>, Failure> {
-            let Some(text) = text else { return Ok(None) };
-            let items = items(text).map_err(|why| Failure::Usage(format!("`{text}`: {why}")))?;
-            let here: Vec<&str> = items
-                .into_iter()
-                .filter(|item| {
-                    let name = item.split_once('=').map_or(*item, |(name, _)| name).trim();
-                    names.iter().flatten().any(|known| known == name)
-                })
-                .collect();
-            Ok((!here.is_empty()).then(|| here.join(",")))
-        };
-        let (by_name, sel) = (here(&self.by_name)?, here(&self.sel)?);
+        let (by_name, sel) =
+            (items_of_names(&self.by_name, &names)?, items_of_names(&self.sel, &names)?);
         let is_named = self.by_name.is_some() || self.sel.is_some();
         let is_other = is_named && by_name.is_none() && sel.is_none();
         let region = self.region.clone();
@@ -151,6 +145,23 @@ impl SelectionArgs {
             Failure::Usage(format!("{}: {why}", human::place(array.hierarchy(), array.path())))
         })
     }
+}
+
+/// Those of a selection's items that name a dimension of an array, none if there are none.
+fn items_of_names(
+    text: &Option<String>,
+    names: &[Option<String>],
+) -> Result<Option<String>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let items = items(text).map_err(|why| Failure::Usage(format!("`{text}`: {why}")))?;
+    let here: Vec<&str> = items
+        .into_iter()
+        .filter(|item| {
+            let name = item.split_once('=').map_or(*item, |(name, _)| name).trim();
+            names.iter().flatten().any(|known| known == name)
+        })
+        .collect();
+    Ok((!here.is_empty()).then(|| here.join(",")))
 }
 
 /// The names of an array's axes: those of its document, else those by which it is plotted, such as those of an image's levels.
@@ -462,60 +473,39 @@ pub(crate) fn items(text: &str) -> Result<Vec<&str>, String> {
 
 /// The positions that a word selects on an axis of length `len`: `start:stop:step` without the stop itself, each of
 /// which may be left out; one `n`; `[a,b,c]`. Negative coordinates count from the axis' end.
-fn along(item: &str, whose: &str, len: u64) -> Result<Along, String> {
-    let bad =
-        |why: &str| format!("`{item}` {why}; write it as in 0:4, 3, ::2, 9:0:-3, -1 or [1,5,9]");
-    let number = |digits: &str| match digits.trim() {
-        "" => Ok(None),
-        digits => match digits.parse::<i128>() {
-            Ok(n) if i64::try_from(n).is_ok() || u64::try_from(n).is_ok() => Ok(Some(n)),
-            _ => Err(bad("is not `start:stop:step` of integers")),
-        },
-    };
-    let beyond = || format!("`{item}` exceeds {whose}, which has length {len}");
-    // Where a coordinate lies, which may be `most` at most.
-    let place = |n: i128, most: u64| {
-        let n = if n < 0 { n + i128::from(len) } else { n };
-        u64::try_from(n).ok().filter(|&n| n <= most).ok_or_else(beyond)
-    };
-    let one = |n: i128| match len {
-        0 => Err(beyond()),
-        _ => place(n, len - 1),
-    };
-    if let Some(list) = item.strip_prefix('[') {
-        let list = list.strip_suffix(']').ok_or_else(|| bad("is not a list"))?.trim();
+fn along(text: &str, whose: &str, len: u64) -> Result<Along, String> {
+    let item = Item { text, whose, len };
+    if let Some(list) = text.strip_prefix('[') {
+        let list = list.strip_suffix(']').ok_or_else(|| item.invalid("is not a list"))?.trim();
         let list = list.strip_suffix(',').unwrap_or(list);
         let items = if list.is_empty() { Vec::new() } else { list.split(',').collect() };
-        return items
-            .into_iter()
-            .map(|item| match number(item)? {
-                Some(n) => one(n),
-                None => Err(bad("has a comma too many")),
-            })
-            .collect::<Result<_, _>>()
-            .map(Along::List);
+        let positions = items.into_iter().map(|text| match item.number(text)? {
+            Some(n) => item.position(n),
+            None => Err(item.invalid("has a comma too many")),
+        });
+        return positions.collect::<Result<_, _>>().map(Along::List);
     }
-    let (start, stop, step) = match item.split(':').collect::<Vec<_>>()[..] {
-        [only] => match number(only)? {
+    let (start, stop, step) = match text.split(':').collect::<Vec<_>>()[..] {
+        [only] => match item.number(only)? {
             None => return Ok(Along::range(0, len)),
             Some(n) => {
-                let n = one(n)?;
+                let n = item.position(n)?;
                 return Ok(Along::range(n, n + 1));
             }
         },
-        [start, stop] => (number(start)?, number(stop)?, None),
-        [start, stop, step] => (number(start)?, number(stop)?, number(step)?),
-        _ => return Err(bad("has too many colons")),
+        [start, stop] => (item.number(start)?, item.number(stop)?, None),
+        [start, stop, step] => (item.number(start)?, item.number(stop)?, item.number(step)?),
+        _ => return Err(item.invalid("has too many colons")),
     };
     let step = match step {
-        Some(0) => return Err(bad("has a step of 0")),
+        Some(0) => return Err(item.invalid("has a step of 0")),
         Some(step) => i64::try_from(step).unwrap_or(i64::MAX),
         None => 1,
     };
-    let backwards = bad("ends before it begins");
+    let backwards = item.invalid("ends before it begins");
     if step > 0 {
-        let start = start.map_or(Ok(0), |n| place(n, len))?;
-        let stop = stop.map_or(Ok(len), |n| place(n, len))?;
+        let start = start.map_or(Ok(0), |n| item.bound(n, len))?;
+        let stop = stop.map_or(Ok(len), |n| item.bound(n, len))?;
         let count = stop.checked_sub(start).ok_or(backwards)?.div_ceil(step.unsigned_abs());
         return Ok(Along::Steps { start, step, len: count });
     }
@@ -523,12 +513,56 @@ fn along(item: &str, whose: &str, len: u64) -> Result<Along, String> {
     if len == 0 && start.is_none() && stop.is_none() {
         return Ok(Along::range(0, 0));
     }
-    let start = start.map_or(Ok(len.saturating_sub(1)), one)?;
-    let count = match stop.map(one).transpose()? {
+    let start = start.map_or(Ok(len.saturating_sub(1)), |n| item.position(n))?;
+    let count = match stop.map(|n| item.position(n)).transpose()? {
         None => start + 1,
         Some(stop) => start.checked_sub(stop).ok_or(backwards)?,
     };
     Ok(Along::Steps { start, step, len: count.div_ceil(step.unsigned_abs()) })
+}
+
+/// What a word selects along an axis, for its errors.
+struct Item<'a> {
+    text: &'a str,
+    whose: &'a str,
+    len: u64,
+}
+
+impl Item<'_> {
+    fn invalid(&self, why: &str) -> String {
+        let text = self.text;
+        format!("`{text}` {why}; write it as in 0:4, 3, ::2, 9:0:-3, -1 or [1,5,9]")
+    }
+
+    fn beyond(&self) -> String {
+        let Item { text, whose, len } = self;
+        format!("`{text}` exceeds {whose}, which has length {len}")
+    }
+
+    /// The integer of these digits, none without digits.
+    fn number(&self, digits: &str) -> Result<Option<i128>, String> {
+        match digits.trim() {
+            "" => Ok(None),
+            digits => match digits.parse::<i128>() {
+                Ok(n) if i64::try_from(n).is_ok() || u64::try_from(n).is_ok() => Ok(Some(n)),
+                _ => Err(self.invalid("is not `start:stop:step` of integers")),
+            },
+        }
+    }
+
+    /// Where a coordinate lies, which may be `most` at most.
+    fn bound(&self, n: i128, most: u64) -> Result<u64, String> {
+        let n = if n < 0 { n + i128::from(self.len) } else { n };
+        u64::try_from(n).ok().filter(|&n| n <= most).ok_or_else(|| self.beyond())
+    }
+
+    /// The position of an element.
+    fn position(&self, n: i128) -> Result<u64, String> {
+        match self.len {
+            0 => Err(self.beyond()),
+            len => self.bound(n, len - 1),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -34,23 +34,12 @@ impl Summary {
         if elements.is_empty() || elements.count().is_some_and(|count| count <= THRESHOLD) {
             return None;
         }
-        let kept = |&(before, after): &(u64, u64)| {
-            shape
-                .iter()
-                .map(|&len| {
-                    if len <= before.max(1) + after {
-                        return None;
-                    }
-                    Some((0..before.max(1)).chain(len - after..len).collect::<Vec<_>>())
-                })
-                .collect::<Vec<_>>()
-        };
         let edges = EDGES.iter().find(|edges| {
-            let count = elements.at_positions(&kept(edges)).count();
+            let count = elements.at_positions(&kept(&shape, edges)).count();
             count.is_some_and(|count| count <= MAX_SHOWN_ELEMENTS)
         });
         let edges = edges.unwrap_or(&EDGES[EDGES.len() - 1]);
-        let kept = kept(edges);
+        let kept = kept(&shape, edges);
         let gaps = kept.iter().map(|kept| kept.as_ref().map(|_| edges.0.max(1))).collect();
         Some(Summary { shown: elements.at_positions(&kept), gaps })
     }
@@ -113,6 +102,17 @@ impl Summary {
         }
         out.push(']');
     }
+}
+
+/// The positions at both edges of each axis, none for an axis that is shown whole.
+fn kept(shape: &[u64], &(before, after): &(u64, u64)) -> Vec<Option<Vec<u64>>> {
+    let axes = shape.iter().map(|&len| {
+        if len <= before.max(1) + after {
+            return None;
+        }
+        Some((0..before.max(1)).chain(len - after..len).collect())
+    });
+    axes.collect()
 }
 
 #[cfg(test)]

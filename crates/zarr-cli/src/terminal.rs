@@ -21,13 +21,12 @@ pub(crate) enum Color {
 impl Color {
     /// Whether a stream that is a terminal, or is none, has colours.
     pub fn shows(self, is_terminal: bool) -> bool {
-        let is_set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         match self {
             Color::Always => true,
             Color::Never => false,
             Color::Auto => {
-                let is_dumb = is_set("TERM").as_deref() == Some(OsStr::new("dumb"));
-                is_terminal && is_set("NO_COLOR").is_none() && !is_dumb
+                let is_dumb = variable("TERM").as_deref() == Some(OsStr::new("dumb"));
+                is_terminal && variable("NO_COLOR").is_none() && !is_dumb
             }
         }
     }
@@ -55,6 +54,11 @@ impl Color {
             Color::Never => clap::ColorChoice::Never,
         }
     }
+}
+
+/// A variable of the environment that is not empty.
+fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Bold red and yellow, as terminals number them.

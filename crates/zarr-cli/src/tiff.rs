@@ -93,15 +93,12 @@ impl Tiff {
             CoreType::Complex64 | CoreType::Complex128 => 6,
             _ => 1,
         };
-        let shorts = |value: u16| value.to_le_bytes().repeat(samples);
-        let short = |value: u16| value.to_le_bytes().to_vec();
-        let long = |value: u32| value.to_le_bytes().to_vec();
-        let one = || [long(1), long(1)].concat();
+        let one = [long(1), long(1)].concat();
         let is_several = layout.pages > 1;
         let photometric = if samples > 2 { 2 } else { 1 };
         // Filled in below, when the place of the pixels is known.
-        let place = || vec![0; if self.is_big { 8 } else { 4 }];
-        let size = place().len();
+        let place = vec![0; if self.is_big { 8 } else { 4 }];
+        let size = place.len();
         let offset_type = if self.is_big { LONG8 } else { LONG };
         let mut tags: Vec<(u16, u16, Vec<u8>)> = Vec::new();
         if is_several {
@@ -110,15 +107,15 @@ impl Tiff {
         tags.extend([
             (256, LONG, long(layout.width)),
             (257, LONG, long(layout.height)),
-            (258, SHORT, shorts(layout.bits())),
+            (258, SHORT, shorts(layout.bits(), samples)),
             (259, SHORT, short(1)),
             (262, SHORT, short(photometric)),
-            (273, offset_type, place()),
+            (273, offset_type, place),
             (277, SHORT, short(layout.samples)),
             (278, LONG, long(layout.height)),
             (279, offset_type, layout.page().to_le_bytes()[..size].to_vec()),
-            (282, RATIONAL, one()),
-            (283, RATIONAL, one()),
+            (282, RATIONAL, one.clone()),
+            (283, RATIONAL, one),
             (284, SHORT, short(1)),
             (296, SHORT, short(1)),
         ]);
@@ -130,7 +127,7 @@ impl Tiff {
         if samples == 4 {
             tags.push((338, SHORT, short(2)));
         }
-        tags.push((339, SHORT, shorts(format)));
+        tags.push((339, SHORT, shorts(format, samples)));
         // Number of tags, tags, and the place of the next directory; then values that are too long for tags.
         let (head, tag) = if self.is_big { (8, 20) } else { (2, 12) };
         let values = begin + (head + tag * tags.len() + size) as u64;
@@ -167,4 +164,19 @@ impl Tiff {
         bytes.resize((pixels - self.at) as usize, 0);
         bytes
     }
+}
+
+/// A number of two bytes.
+fn short(value: u16) -> Vec<u8> {
+    value.to_le_bytes().to_vec()
+}
+
+/// The same number of two bytes for each sample.
+fn shorts(value: u16, samples: usize) -> Vec<u8> {
+    value.to_le_bytes().repeat(samples)
+}
+
+/// A number of four bytes.
+fn long(value: u32) -> Vec<u8> {
+    value.to_le_bytes().to_vec()
 }

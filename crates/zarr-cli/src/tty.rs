@@ -93,8 +93,10 @@ fn is_whole(answer: &[u8]) -> bool {
 /// The pixels of a letter, across and down, if the terminal on standard output tells.
 pub(crate) fn letter() -> Option<(u64, u64)> {
     let size = tcgetwinsize(std::io::stdout()).ok()?;
-    let each = |pixels: u16, letters: u16| {
-        pixels.checked_div(letters).filter(|each| (4..=64).contains(each)).map(u64::from)
-    };
-    Some((each(size.ws_xpixel, size.ws_col)?, each(size.ws_ypixel, size.ws_row)?))
+    Some((pixels_each(size.ws_xpixel, size.ws_col)?, pixels_each(size.ws_ypixel, size.ws_row)?))
+}
+
+/// How many pixels a letter has, if the number can be true.
+fn pixels_each(pixels: u16, letters: u16) -> Option<u64> {
+    pixels.checked_div(letters).filter(|each| (4..=64).contains(each)).map(u64::from)
 }

@@ -52,12 +52,8 @@ pub(crate) fn build(
     let json = json.ok_or_else(|| parameters.invalid("data_type", "is missing"))?;
     let encoded = registry.parse_data_type(json, Dialect::V3)?.data_type;
     ChunkContext::new(encoded.clone(), []).element_size()?;
-    let numbers = |data_type: &DataType| {
-        real(data_type).ok_or_else(|| {
-            parameters.invalid("data_type", format!("`{data_type}` is not a type of real numbers"))
-        })
-    };
-    let (from, to) = (numbers(&context.data_type)?, numbers(&encoded)?);
+    let (from, to) =
+        (real_numbers(&context.data_type, &parameters)?, real_numbers(&encoded, &parameters)?);
     let words = [
         ("nearest-even", Rounding::NearestEven),
         ("nearest-away", Rounding::NearestAway),
@@ -95,6 +91,16 @@ pub(crate) fn build(
     parameters.finish()?;
     let configuration = spec.configuration.clone();
     Ok(Codec::array_to_array(CastValue { encoded, encode, decode, configuration }))
+}
+
+/// The type of real numbers that a data type is.
+fn real_numbers(
+    data_type: &DataType,
+    parameters: &Parameters<'_>,
+) -> Result<Scalar, MetadataError> {
+    real(data_type).ok_or_else(|| {
+        parameters.invalid("data_type", format!("`{data_type}` is not a type of real numbers"))
+    })
 }
 
 /// One way of `scalar_map`: pairs of a number of type `from` and the one of type `to` that it becomes. Of
@@ -158,22 +164,24 @@ impl Cast {
 impl CastValue {
     /// The fill value as it is stored, if it comes back from there.
     fn fill(&self, fill: &FillValue) -> Result<FillValue, MetadataError> {
-        let wrong = |why: &str| {
-            MetadataError::invalid("codecs: cast_value", format!("of the fill value: {why}"))
-        };
         let fill = fill.as_bytes();
         if fill.len() != self.encode.from.size() {
-            return Err(wrong("it has another type"));
+            return Err(wrong_fill("it has another type"));
         }
-        let stored = self.encode.one(fill).map_err(|why| wrong(&why))?;
-        let again = self.decode.one(&stored).map_err(|why| wrong(&why))?;
+        let stored = self.encode.one(fill).map_err(|why| wrong_fill(&why))?;
+        let again = self.decode.one(&stored).map_err(|why| wrong_fill(&why))?;
         let (before, after) = (self.encode.from.load(fill), self.encode.from.load(&again));
         if before.key() == after.key() {
             Ok(FillValue::new(stored))
         } else {
-            Err(wrong(&format!("{before} comes back as {after}")))
+            Err(wrong_fill(&format!("{before} comes back as {after}")))
         }
     }
+}
+
+/// The error of a fill value that cannot be cast and back.
+fn wrong_fill(why: &str) -> MetadataError {
+    MetadataError::invalid("codecs: cast_value", format!("of the fill value: {why}"))
 }
 
 impl ArrayToArray for CastValue {

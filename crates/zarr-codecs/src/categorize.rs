@@ -38,11 +38,10 @@ impl Texts {
         let (order, rest) = dtype.split_at_checked(1)?;
         let (kind, len) = rest.split_at_checked(1)?;
         let endian = if order == ">" { Endian::Big } else { Endian::Little };
-        let len = || len.parse().ok().filter(|len| (1..=1 << 26).contains(len));
         match (order, kind) {
             ("|", "O") if rest == "O" => Some(Texts::Objects),
-            ("<" | ">", "U") => Some(Texts::Utf32(len()?, endian)),
-            ("|", "S") => Some(Texts::Bytes(len()?)),
+            ("<" | ">", "U") => Some(Texts::Utf32(length(len)?, endian)),
+            ("|", "S") => Some(Texts::Bytes(length(len)?)),
             _ => None,
         }
     }
@@ -78,6 +77,11 @@ impl Texts {
             Texts::Bytes(_) | Texts::Objects => label.into(),
         }
     }
+}
+
+/// The length of a text, in characters.
+fn length(digits: &str) -> Option<usize> {
+    digits.parse().ok().filter(|len| (1..=1 << 26).contains(len))
 }
 
 /// The categorize codec.

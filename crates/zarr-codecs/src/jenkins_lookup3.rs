@@ -54,33 +54,35 @@ impl State {
 
     fn mix(&mut self) {
         let [mut a, mut b, mut c] = self.0;
-        let step = |x: &mut u32, y: &mut u32, z: &mut u32, turn: u32| {
-            *x = x.wrapping_sub(*z) ^ z.rotate_left(turn);
-            *z = z.wrapping_add(*y);
-        };
-        step(&mut a, &mut b, &mut c, 4);
-        step(&mut b, &mut c, &mut a, 6);
-        step(&mut c, &mut a, &mut b, 8);
-        step(&mut a, &mut b, &mut c, 16);
-        step(&mut b, &mut c, &mut a, 19);
-        step(&mut c, &mut a, &mut b, 4);
+        mix_step(&mut a, &mut b, &mut c, 4);
+        mix_step(&mut b, &mut c, &mut a, 6);
+        mix_step(&mut c, &mut a, &mut b, 8);
+        mix_step(&mut a, &mut b, &mut c, 16);
+        mix_step(&mut b, &mut c, &mut a, 19);
+        mix_step(&mut c, &mut a, &mut b, 4);
         self.0 = [a, b, c];
     }
 
     fn finish(self) -> u32 {
         let [mut a, mut b, mut c] = self.0;
-        let step = |x: &mut u32, y: u32, turn: u32| {
-            *x = (*x ^ y).wrapping_sub(y.rotate_left(turn));
-        };
-        step(&mut c, b, 14);
-        step(&mut a, c, 11);
-        step(&mut b, a, 25);
-        step(&mut c, b, 16);
-        step(&mut a, c, 4);
-        step(&mut b, a, 14);
-        step(&mut c, b, 24);
+        final_step(&mut c, b, 14);
+        final_step(&mut a, c, 11);
+        final_step(&mut b, a, 25);
+        final_step(&mut c, b, 16);
+        final_step(&mut a, c, 4);
+        final_step(&mut b, a, 14);
+        final_step(&mut c, b, 24);
         c
     }
+}
+
+fn mix_step(x: &mut u32, y: &mut u32, z: &mut u32, turn: u32) {
+    *x = x.wrapping_sub(*z) ^ z.rotate_left(turn);
+    *z = z.wrapping_add(*y);
+}
+
+fn final_step(x: &mut u32, y: u32, turn: u32) {
+    *x = (*x ^ y).wrapping_sub(y.rotate_left(turn));
 }
 
 /// The checksum of both parts, one after the other.

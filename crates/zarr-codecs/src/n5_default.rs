@@ -52,7 +52,6 @@ pub(crate) fn build(
     let mut parameters = Parameters::new(spec);
     let codecs = parameters.codecs("codecs")?;
     parameters.finish()?;
-    let wrong = |why: &str| MetadataError::invalid("codecs: n5_default: codecs", why);
     if !matches!(context.data_type, DataType::Core(core) if TYPES.contains(&core)) {
         let why = format!("N5 has integers and floats of whole bytes, not `{}`", context.data_type);
         return Err(MetadataError::invalid("codecs: n5_default: data type", why));
@@ -82,30 +81,37 @@ pub(crate) fn build(
     Ok(Codec::array_to_bytes(N5Default { inner, rank, element_size, fill, configuration }))
 }
 
+/// The error of codecs that N5 does not have.
+fn wrong(why: &str) -> MetadataError {
+    MetadataError::invalid("codecs: n5_default: codecs", why)
+}
+
 impl N5Default {
     /// The shape of a block, and the bytes that follow its header.
     fn block<'a>(&self, encoded: &'a [u8]) -> Result<(Vec<u64>, &'a [u8]), CodecError> {
-        let short = || {
-            let why = format!("{} bytes do not hold the header of a block", encoded.len());
-            CodecError::corrupt(CODEC, why)
-        };
-        let (mode, rest) = encoded.split_first_chunk().ok_or_else(short)?;
+        let (mode, rest) = encoded.split_first_chunk().ok_or_else(|| short(encoded.len()))?;
         let mode = u16::from_be_bytes(*mode);
         if mode != 0 {
             let why = format!("a block of mode {mode}, expected 0");
             return Err(CodecError::corrupt(CODEC, why));
         }
-        let (rank, rest) = rest.split_first_chunk().ok_or_else(short)?;
+        let (rank, rest) = rest.split_first_chunk().ok_or_else(|| short(encoded.len()))?;
         let rank = u16::from_be_bytes(*rank);
         if rank != self.rank {
             let why = format!("a block of rank {rank}, where the array has rank {}", self.rank);
             return Err(CodecError::corrupt(CODEC, why));
         }
-        let (lengths, rest) = rest.split_at_checked(usize::from(rank) * 4).ok_or_else(short)?;
+        let (lengths, rest) =
+            rest.split_at_checked(usize::from(rank) * 4).ok_or_else(|| short(encoded.len()))?;
         let (lengths, _) = lengths.as_chunks();
         let shape = lengths.iter().map(|length| u32::from_be_bytes(*length).into()).collect();
         Ok((shape, rest))
     }
+}
+
+/// The error of bytes that end within the header.
+fn short(len: usize) -> CodecError {
+    CodecError::corrupt(CODEC, format!("{len} bytes do not hold the header of a block"))
 }
 
 impl ArrayToBytes for N5Default {
@@ -136,9 +142,10 @@ impl ArrayToBytes for N5Default {
     ) -> Result<(), CodecError> {
         let (block, elements) = self.block(encoded)?;
         // No more is made of the block than its bytes, or the chunk's own size, give reason for.
-        let size = |shape| byte_count(shape, self.element_size);
-        let limit = DecodedSize::unknown(elements.len()).limit().max(size(shape).unwrap_or(0));
-        if size(&block).is_none_or(|size| size > limit) {
+        let limit = DecodedSize::unknown(elements.len())
+            .limit()
+            .max(byte_count(shape, self.element_size).unwrap_or(0));
+        if byte_count(&block, self.element_size).is_none_or(|size| size > limit) {
             return Err(CodecError::Limit { codec: CODEC, limit });
         }
         let both = within.intervals().iter().zip(&block);

@@ -64,11 +64,7 @@ pub(crate) fn build(
 
 /// The mask's bytes and those of the elements.
 fn split(encoded: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
-    let size = |at: usize| {
-        let bytes = encoded.get(at..)?.first_chunk::<SIZE>()?;
-        usize::try_from(u64::from_le_bytes(*bytes)).ok()
-    };
-    let parts = size(0).zip(size(SIZE)).and_then(|(mask, data)| {
+    let parts = size_at(encoded, 0).zip(size_at(encoded, SIZE)).and_then(|(mask, data)| {
         let (first, second) = encoded[2 * SIZE..].split_at_checked(mask)?;
         (second.len() == data).then_some((first, second))
     });
@@ -78,6 +74,12 @@ fn split(encoded: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
             format!("the sizes of its two parts, eight bytes each, are not those of {len} bytes");
         CodecError::corrupt(CODEC, why)
     })
+}
+
+/// The size at a place.
+fn size_at(encoded: &[u8], at: usize) -> Option<usize> {
+    let bytes = encoded.get(at..)?.first_chunk::<SIZE>()?;
+    usize::try_from(u64::from_le_bytes(*bytes)).ok()
 }
 
 impl Optional {

@@ -122,7 +122,6 @@ impl Pcodec {
     /// Memory is asked for page by page, each once its header was read and found to claim no more than is expected. `pco` takes
     /// memory for twice the window of a page before it gives a number, so a window beyond the page is refused first.
     fn decompress(&self, file: &[u8], size: DecodedSize) -> Result<Vec<u8>, CodecError> {
-        let broken = |error: pco::errors::PcoError| CodecError::corrupt(CODEC, error);
         let (header, mut rest) = FileDecompressor::new(file).map_err(broken)?;
         let version = if header.format_version().major < 4 { 1 } else { 2 };
         let inner = &file[(file.len() - rest.len()).saturating_sub(version)..];
@@ -174,6 +173,11 @@ impl Pcodec {
             rest = page.into_src();
         })
     }
+}
+
+/// The error of a file that pco does not decompress.
+fn broken(error: pco::errors::PcoError) -> CodecError {
+    CodecError::corrupt(CODEC, error)
 }
 
 impl BytesToBytes for Pcodec {

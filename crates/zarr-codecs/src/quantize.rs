@@ -43,7 +43,6 @@ impl Kernel for Quantize {
     }
 
     fn refuses(&self, types: Types) -> Option<&'static str> {
-        let is_float = |core: CoreType| matches!(core.scalar(), Scalar::Float(_));
         let good = is_float(types.decoded.core) && is_float(types.encoded.core);
         (!good).then_some("only floats are rounded")
     }
@@ -70,6 +69,11 @@ impl Kernel for Quantize {
     fn decode(&self, types: Types, encoded: Vec<u8>) -> Vec<u8> {
         cast(types.encoded.core, types.decoded.core, encoded)
     }
+}
+
+/// Whether the numbers are floats.
+fn is_float(core: CoreType) -> bool {
+    matches!(core.scalar(), Scalar::Float(_))
 }
 
 #[cfg(test)]

@@ -96,26 +96,31 @@ impl ArrayToBytes for Vlen {
         within: &Region,
         mut out: ViewMut<'_>,
     ) -> Result<(), CodecError> {
-        let corrupt = |why: String| CodecError::corrupt(self.name, why);
         let var_buffer = self.var_buffer(out.var_buffer())?;
         let (found, mut rest) = self.number(encoded, "the number of elements")?;
         let expected = element_count(shape);
         if expected != Some(found.into()) {
             let expected = expected.map_or("too many".into(), |expected| expected.to_string());
-            return Err(corrupt(format!("{found} elements are stored, expected {expected}")));
+            return Err(CodecError::corrupt(
+                self.name,
+                format!("{found} elements are stored, expected {expected}"),
+            ));
         }
         if (found as usize).checked_mul(NUMBER).is_none_or(|lengths| lengths > rest.len()) {
-            return Err(corrupt(format!("{} bytes do not hold {found} elements", encoded.len())));
+            return Err(CodecError::corrupt(
+                self.name,
+                format!("{} bytes do not hold {found} elements", encoded.len()),
+            ));
         }
         let buffer = var_buffer.add(encoded.to_vec().into())?;
         let mut references = zeroed(self.name, (found as usize * VAR_REF_SIZE) as u64)?;
         for reference in references.chunks_exact_mut(VAR_REF_SIZE) {
             let (len, after) = self.number(rest, "a length")?;
             let Some((element, after)) = after.split_at_checked(len as usize) else {
-                return Err(corrupt(format!(
-                    "an element of {len} bytes ends after {}",
-                    after.len()
-                )));
+                return Err(CodecError::corrupt(
+                    self.name,
+                    format!("an element of {len} bytes ends after {}", after.len()),
+                ));
             };
             self.data_type.check_element(element)?;
             let offset = (encoded.len() - after.len() - element.len()) as u64;
@@ -123,7 +128,10 @@ impl ArrayToBytes for Vlen {
             rest = after;
         }
         if !rest.is_empty() {
-            return Err(corrupt(format!("{} bytes follow the last element", rest.len())));
+            return Err(CodecError::corrupt(
+                self.name,
+                format!("{} bytes follow the last element", rest.len()),
+            ));
         }
         out.copy_from(&View::new(&references, shape, VAR_REF_SIZE).part(within));
         Ok(())

@@ -55,16 +55,23 @@ impl OffsetGrid {
 /// # Errors
 /// As [`OffsetGrid::new`]; when a member is missing or no list of whole numbers.
 pub fn build(configuration: &Object, shape: &[u64]) -> Result<Arc<dyn ChunkGrid>, MetadataError> {
-    let numbers = |member: &'static str| {
-        configuration.get(member).and_then(Json::as_array).ok_or(MetadataError::Missing(member))
-    };
-    let chunk_shape: Option<Vec<u64>> = numbers("chunk_shape")?.iter().map(Json::as_u64).collect();
-    let origin: Option<Vec<i64>> = numbers("origin")?.iter().map(Json::as_i64).collect();
+    let chunk_shape: Option<Vec<u64>> =
+        numbers(configuration, "chunk_shape")?.iter().map(Json::as_u64).collect();
+    let origin: Option<Vec<i64>> =
+        numbers(configuration, "origin")?.iter().map(Json::as_i64).collect();
     let (Some(chunk_shape), Some(origin)) = (chunk_shape, origin) else {
         let why = "`chunk_shape` and `origin` are lists of integers";
         return Err(MetadataError::invalid("chunk_grid", why));
     };
     Ok(Arc::new(OffsetGrid::new(&chunk_shape, &origin, shape)?))
+}
+
+/// A member of the configuration that is a list.
+fn numbers<'a>(
+    configuration: &'a Object,
+    member: &'static str,
+) -> Result<&'a [Json], MetadataError> {
+    configuration.get(member).and_then(Json::as_array).ok_or(MetadataError::Missing(member))
 }
 
 impl ChunkGrid for OffsetGrid {

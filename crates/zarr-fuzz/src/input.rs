@@ -15,8 +15,8 @@ pub fn files<'a>(data: &'a [u8], first: &'a str) -> Vec<(&'a str, &'a [u8])> {
     let (mut key, mut start, mut at) = (first, 0, 0);
     while at < data.len() {
         let is_mark = data[at..].starts_with(MARK) && (at == 0 || data[at - 1] == b'\n');
-        let line = || data[at..].iter().position(|&byte| byte == b'\n').map(|len| at + len);
-        if let (true, Some(end)) = (is_mark, line()) {
+        if is_mark && let Some(length) = data[at..].iter().position(|&byte| byte == b'\n') {
+            let end = at + length;
             if at > 0 {
                 files.push((key, &data[start..(at - 1).max(start)]));
             }

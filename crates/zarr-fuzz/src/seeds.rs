@@ -195,18 +195,6 @@ const URLS: &[&str] = &[
 ];
 
 fn elements() -> Vec<Vec<u8>> {
-    let npy = |descr: &str| {
-        let mut header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (3, 2), }}");
-        while (header.len() + 11) % 64 != 0 {
-            header.push(' ');
-        }
-        header.push('\n');
-        let mut file = b"\x93NUMPY\x01\x00".to_vec();
-        file.extend((header.len() as u16).to_le_bytes());
-        file.extend(header.bytes());
-        file.extend([7; 48]);
-        file
-    };
     let mut seeds = Vec::new();
     let json = [
         "[[1,2],[3,4],[5,6]]",
@@ -243,6 +231,20 @@ fn elements() -> Vec<Vec<u8>> {
         seeds.push([&[kind as u8, 2][..], b"\n", &npy(descr)].concat());
     }
     seeds
+}
+
+/// A NumPy file of six elements, whose bytes are sevens.
+fn npy(descr: &str) -> Vec<u8> {
+    let mut header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (3, 2), }}");
+    while (header.len() + 11) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header.bytes());
+    file.extend([7; 48]);
+    file
 }
 
 fn listings() -> Vec<Vec<u8>> {

@@ -173,12 +173,7 @@ impl File {
                 _ => {}
             }
         }
-        attributes.sort_by(|a, b| {
-            let name = |result: &std::result::Result<Attribute, _>| {
-                result.as_ref().ok().map(|attribute| attribute.name.clone())
-            };
-            name(a).cmp(&name(b))
-        });
+        attributes.sort_by(|a, b| name_of(a).cmp(&name_of(b)));
         Ok(attributes)
     }
 
@@ -333,6 +328,11 @@ impl File {
     ) -> Result<Option<Vec<Chunk>>> {
         cursor.next(&self.source(blocks), &storage.chunks)
     }
+}
+
+/// The name of an attribute that could be read.
+fn name_of(attribute: &std::result::Result<Attribute, crate::Error>) -> Option<&str> {
+    attribute.as_ref().ok().map(|attribute| &*attribute.name)
 }
 
 impl Object {

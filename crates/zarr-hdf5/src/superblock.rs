@@ -51,18 +51,9 @@ impl Superblock {
         let mut cursor = source.cursor(&bytes, place);
         cursor.skip(8)?;
         let version = cursor.version(0..=3)?;
-        let read_sizes = |offset: u8, length: u8| {
-            let valid = |size: u8| matches!(size, 2 | 4 | 8);
-            if valid(offset) && valid(length) {
-                return Ok(Sizes { offset: offset.into(), length: length.into() });
-            }
-            Err(place.unsupported(format!(
-                "expected addresses and lengths of 2, 4 or 8 bytes, found {offset} and {length}"
-            )))
-        };
         if version >= 2 {
             let (offset, length) = (cursor.u8()?, cursor.u8()?);
-            cursor.sizes = read_sizes(offset, length)?;
+            cursor.sizes = sizes_of(place, offset, length)?;
             cursor.skip(1)?;
             let base = cursor.defined_address("file's beginning")?;
             let extension = cursor.address()?;
@@ -76,7 +67,7 @@ impl Superblock {
         }
         cursor.skip(4)?;
         let (offset, length) = (cursor.u8()?, cursor.u8()?);
-        cursor.sizes = read_sizes(offset, length)?;
+        cursor.sizes = sizes_of(place, offset, length)?;
         // A reserved byte, the nodes' sizes and flags.
         cursor.skip(1 + 2 + 2 + 4)?;
         if version == 1 {
@@ -109,6 +100,16 @@ impl Superblock {
             blocks.file_length()
         )))
     }
+}
+
+/// The sizes of addresses and lengths.
+fn sizes_of(place: Place, offset: u8, length: u8) -> Result<Sizes> {
+    if matches!(offset, 2 | 4 | 8) && matches!(length, 2 | 4 | 8) {
+        return Ok(Sizes { offset: offset.into(), length: length.into() });
+    }
+    Err(place.unsupported(format!(
+        "expected addresses and lengths of 2, 4 or 8 bytes, found {offset} and {length}"
+    )))
 }
 
 /// Files of the family and multi drivers consist of several; what is in the others cannot be addressed here.

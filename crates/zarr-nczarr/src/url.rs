@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use zarr_core::store::{ListOptions, Store, StorePrefix};
+use zarr_core::store::{ListOptions, Store, StorePrefix, SyncStore};
 use zarr_core::{AccessError, Consolidated, Dialect, OpenOptions, Registry, Result, StoreError};
 
 use crate::edit::copy::draft::CopyTarget;
@@ -50,7 +50,6 @@ impl NcUrl {
     /// # Errors
     /// [`StoreError::InvalidUrl`] for an empty one, and for `mode=bytes`, which means a file of another format.
     pub fn parse(url: &str) -> Result<NcUrl, StoreError> {
-        let invalid = |why: &str| StoreError::invalid_url(url, why);
         let (store, fragment) = url.split_once('#').unwrap_or((url, ""));
         let mut parsed = NcUrl {
             // `file://relative`, which netCDF takes for a path.
@@ -66,7 +65,7 @@ impl NcUrl {
             unknown: Vec::new(),
         };
         if parsed.store.is_empty() {
-            return Err(invalid("it is empty"));
+            return Err(StoreError::invalid_url(url, "it is empty"));
         }
         let mut nczarr = false;
         for part in fragment.split('&').filter(|part| !part.is_empty()) {
@@ -89,7 +88,8 @@ impl NcUrl {
                     "v2" => parsed.dialect = Some(Dialect::V2),
                     "v3" => parsed.dialect = Some(Dialect::V3),
                     "bytes" => {
-                        return Err(invalid(
+                        return Err(StoreError::invalid_url(
+                            url,
                             "`mode=bytes` means a netCDF file read over HTTP, not Zarr",
                         ));
                     }
@@ -241,31 +241,32 @@ impl NcUrl {
 /// The one folder of an archive that holds a dataset, as netCDF's library writes it, unless the archive itself is one
 /// (N-114).
 fn folder_in(location: &str, options: &DatasetOptions) -> Result<Option<String>> {
-    const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
     let Ok(store) = options.zarr.store(location) else { return Ok(None) };
     if !store.capabilities().list {
         return Ok(None);
     }
     let store = store.to_sync();
-    let holds = |prefix: &StorePrefix| -> Result<bool> {
-        let listing = store.list_dir(prefix, ListOptions::default())?;
-        let mut names = listing.keys.iter().filter_map(|key| prefix.strip(key));
-        // A copy under way has a journal, and no document yet.
-        let journal = format!("{}.zarr-copy/", prefix.as_str());
-        let has_journal = listing.prefixes.iter().any(|found| found.as_str() == journal);
-        Ok(has_journal || names.any(|name| DOCUMENTS.contains(&name)))
-    };
     let root = StorePrefix::root();
-    if holds(&root)? {
+    if has_document(&*store, &root)? {
         return Ok(None);
     }
     let mut found = Vec::new();
     for folder in store.list_dir(&root, ListOptions::default())?.prefixes {
-        if holds(&folder)? {
+        if has_document(&*store, &folder)? {
             found.push(folder.as_str().trim_end_matches('/').to_owned());
         }
     }
     Ok(if found.len() == 1 { found.pop() } else { None })
+}
+
+/// Whether a folder has a document of a root. A copy under way has a journal, and no document yet.
+fn has_document(store: &dyn SyncStore, prefix: &StorePrefix) -> Result<bool> {
+    const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
+    let listing = store.list_dir(prefix, ListOptions::default())?;
+    let mut names = listing.keys.iter().filter_map(|key| prefix.strip(key));
+    let journal = format!("{}.zarr-copy/", prefix.as_str());
+    let has_journal = listing.prefixes.iter().any(|found| found.as_str() == journal);
+    Ok(has_journal || names.any(|name| DOCUMENTS.contains(&name)))
 }
 
 /// Opens the dataset that a URL means as netCDF's users type it: `file:///x#mode=nczarr,file`, `x.zip#mode=zarr,zip`,

@@ -167,19 +167,23 @@ fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Done<T
 fn on_thread(work: Box<dyn FnOnce() + Send>) -> Receiver<()> {
     let (send, receive) = channel();
     let work = Arc::new(Mutex::new(Some((work, send))));
-    let run = |work: Arc<Mutex<Option<(_, Sender<()>)>>>| {
-        let taken = work.lock().ok().and_then(|mut work| work.take());
-        if let Some((work, send)) = taken {
-            let work: Box<dyn FnOnce() + Send> = work;
-            work();
-            let _ = send.send(());
-        }
-    };
     let there = work.clone();
-    if zarr::runtime::spawn_thread("zarrkit-call", move || run(there)).is_err() {
-        run(work);
+    if zarr::runtime::spawn_thread("zarrkit-call", move || run(&there)).is_err() {
+        run(&work);
     }
     receive
+}
+
+/// What a thread does, and where it tells that it is done.
+type Work = (Box<dyn FnOnce() + Send>, Sender<()>);
+
+/// Runs the work if nobody has run it yet, and tells the receiver.
+fn run(work: &Mutex<Option<Work>>) {
+    let taken = work.lock().ok().and_then(|mut work| work.take());
+    if let Some((work, send)) = taken {
+        work();
+        let _ = send.send(());
+    }
 }
 
 /// The newest progress of a call. The threads that decode leave it here: they never wait for Python.
@@ -279,20 +283,24 @@ pub fn touched(array: &Array, call: &Call<'_>) -> u64 {
     let metadata = array.metadata();
     let shard = metadata.shard_shape().filter(|_| call.writes);
     let Some(chunk) = shard.or_else(|| metadata.inner_chunk_shape()) else { return u64::MAX };
-    let product = |lens: &mut dyn Iterator<Item = u64>| lens.fold(1, u64::saturating_mul);
     let element = metadata.data_type.repr().map_or(1, |repr| repr.size().max(1)) as u64;
-    let chunk_bytes = product(&mut chunk.iter().copied()).saturating_mul(element);
+    let chunk_bytes = product(chunk.iter().copied()).saturating_mul(element);
     let counted = call.selection.and_then(|selection| {
         let count = array.chunks(selection).ok()?.take(COUNTED).count();
         (count < COUNTED).then_some(count as u64)
     });
     let counted = counted.unwrap_or_else(|| {
         let along = metadata.shape.iter().zip(&chunk);
-        let all = product(&mut along.map(|(len, chunk)| len.div_ceil((*chunk).max(1))));
+        let all = product(along.map(|(len, chunk)| len.div_ceil((*chunk).max(1))));
         all.min(call.bytes.div_ceil(element))
     });
     // A piece of a shard is one chunk here, and may be many inner ones.
     counted.saturating_mul(chunk_bytes).max(call.bytes)
+}
+
+/// The product of lengths.
+fn product(lens: impl Iterator<Item = u64>) -> u64 {
+    lens.fold(1, u64::saturating_mul)
 }
 
 /// Whether this is the thread on which Python runs the handlers of signals.

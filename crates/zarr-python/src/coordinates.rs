@@ -35,7 +35,6 @@ pub fn of(item: &Bound<'_, PyAny>) -> PyResult<Option<Coordinates>> {
         Ok(array) => array.clone(),
         Err(_) => np::asarray(item, None)?,
     };
-    let refused = |why: String| Err(PyIndexError::new_err(why));
     let kind = array.dtype().kind();
     if array.ndim() == 0 {
         return match kind {
@@ -81,6 +80,11 @@ pub fn of(item: &Bound<'_, PyAny>) -> PyResult<Option<Coordinates>> {
         }
     };
     Ok(Some(Coordinates { shape, indices }))
+}
+
+/// The error of what is no list of coordinates.
+fn refused(why: String) -> PyResult<Option<Coordinates>> {
+    Err(PyIndexError::new_err(why))
 }
 
 impl Coordinates {

@@ -59,18 +59,20 @@ fn no_lens(value: &Bound<'_, PyAny>, what: &str) -> PyErr {
 /// Lengths along axes: an integer or a sequence of them.
 pub fn lens(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<u64>> {
     let wrong = |_: PyErr| no_lens(value, what);
-    let len = |value: &Bound<'_, PyAny>| {
-        // A bool has an index, and is no length.
-        if value.is_instance_of::<PyBool>() {
-            return Err(no_lens(value, what));
-        }
-        value.call_method0("__index__")?.extract::<u64>()
-    };
     if value.hasattr("__index__")? && !value.hasattr("__len__")? {
-        return Ok(vec![len(value).map_err(wrong)?]);
+        return Ok(vec![len(value, what).map_err(wrong)?]);
     }
     let items = value.try_iter().map_err(wrong)?;
-    items.map(|item| item.and_then(|item| len(&item))).collect::<PyResult<_>>().map_err(wrong)
+    items.map(|item| item.and_then(|item| len(&item, what))).collect::<PyResult<_>>().map_err(wrong)
+}
+
+/// One length.
+fn len(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
+    // A bool has an index, and is no length.
+    if value.is_instance_of::<PyBool>() {
+        return Err(no_lens(value, what));
+    }
+    value.call_method0("__index__")?.extract::<u64>()
 }
 
 /// Lengths of chunks: an integer is that of every axis, -1 that of the array.
@@ -98,25 +100,26 @@ fn chunk_lens(value: &Bound<'_, PyAny>, shape: Option<&[u64]>, what: &str) -> Py
 
 /// Codecs: a text such as `zstd:3`, a `dict` as in a document of v3, or a sequence of them.
 pub fn codecs(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    let py = value.py();
-    let one = |item: &Bound<'_, PyAny>| -> PyResult<String> {
-        if let Ok(text) = item.cast::<PyString>() {
-            return Ok(text.to_str()?.to_owned());
-        }
-        let dict = item.cast::<PyDict>().map_err(|_| {
-            PyTypeError::new_err(format!(
-                "a codec is a text such as \"zstd:3\", or a dict with a name and a configuration, not {}",
-                item.get_type()
-            ))
-        })?;
-        py.import("json")?.call_method1("dumps", (dict,))?.extract()
-    };
     if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() {
-        return Ok(vec![one(value)?]);
+        return Ok(vec![codec(value)?]);
     }
     // What is no sequence is no codec, either.
-    let Ok(items) = value.try_iter() else { return Ok(vec![one(value)?]) };
-    items.map(|item| one(&item?)).collect()
+    let Ok(items) = value.try_iter() else { return Ok(vec![codec(value)?]) };
+    items.map(|item| codec(&item?)).collect()
+}
+
+/// One codec, as text.
+fn codec(item: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(text) = item.cast::<PyString>() {
+        return Ok(text.to_str()?.to_owned());
+    }
+    let dict = item.cast::<PyDict>().map_err(|_| {
+        PyTypeError::new_err(format!(
+            "a codec is a text such as \"zstd:3\", or a dict with a name and a configuration, not {}",
+            item.get_type()
+        ))
+    })?;
+    item.py().import("json")?.call_method1("dumps", (dict,))?.extract()
 }
 
 /// Names of axes: `None` for one that has none.
@@ -282,10 +285,12 @@ impl NewArray {
             (None, None) => builder,
         };
         let is_v3 = hierarchy.dialect() == Dialect::V3;
-        let of_like = |shape: fn(&zarr::Array) -> Option<Vec<u64>>| like.and_then(shape);
-        let shards =
-            if self.chunks.is_none() && is_v3 { of_like(zarr::Array::shard_shape) } else { None };
-        if let Some(chunks) = self.chunks.or_else(|| of_like(zarr::Array::chunk_shape)) {
+        let shards = if self.chunks.is_none() && is_v3 {
+            like.and_then(zarr::Array::shard_shape)
+        } else {
+            None
+        };
+        if let Some(chunks) = self.chunks.or_else(|| like.and_then(zarr::Array::chunk_shape)) {
             builder = builder.chunks(&chunks);
         }
         if let Some(shards) = self.shards.or(shards) {

@@ -65,6 +65,24 @@ enum Part<'py> {
     Coordinates(Coordinates),
 }
 
+impl Part<'_> {
+    fn is_ellipsis(&self) -> bool {
+        matches!(self, Part::Ellipsis)
+    }
+
+    fn is_index(&self) -> bool {
+        matches!(self, Part::Index(_))
+    }
+
+    fn is_array(&self) -> bool {
+        matches!(self, Part::Coordinates(_))
+    }
+
+    /// Whether the item is of advanced indexing, as NumPy calls it.
+    fn is_advanced(&self) -> bool {
+        self.is_array() || self.is_index()
+    }
+}
 /// A basic index expression: integers, slices and at most one ellipsis.
 ///
 /// # Errors
@@ -268,8 +286,7 @@ struct Expanded<'py> {
 }
 
 fn expanded(parts: Vec<Part<'_>>, rank: usize) -> PyResult<Expanded<'_>> {
-    let is_ellipsis = |part: &Part<'_>| matches!(part, Part::Ellipsis);
-    let ellipses = parts.iter().filter(|part| is_ellipsis(part)).count();
+    let ellipses = parts.iter().filter(|part| part.is_ellipsis()).count();
     if ellipses > 1 {
         return Err(PyIndexError::new_err("an index can only have a single ellipsis ('...')"));
     }
@@ -281,7 +298,7 @@ fn expanded(parts: Vec<Part<'_>>, rank: usize) -> PyResult<Expanded<'_>> {
     }
     let (mut all, mut ellipsis) = (Vec::with_capacity(rank), None);
     for part in parts {
-        if is_ellipsis(&part) {
+        if part.is_ellipsis() {
             ellipsis = Some(all.len());
             all.extend((named..rank).map(|_| Part::All));
         } else {
@@ -309,14 +326,12 @@ fn outer(expanded: Expanded<'_>, array_shape: &[u64]) -> PyResult<Key> {
 
 /// As NumPy has it when arrays are among the items: they are broadcast against each other, and integers with them.
 fn advanced(expanded: Expanded<'_>, array_shape: &[u64]) -> PyResult<Key> {
-    let is_array = |part: &Part<'_>| matches!(part, Part::Coordinates(_));
-    let is_index = |part: &Part<'_>| matches!(part, Part::Index(_));
-    let arrays = expanded.parts.iter().filter(|part| is_array(part)).count();
+    let arrays = expanded.parts.iter().filter(|part| part.is_array()).count();
     if arrays == 0 {
         return outer(expanded, array_shape);
     }
     let of_one_axis = arrays == 1 && expanded.parts.len() == array_shape.len();
-    if !of_one_axis && expanded.parts.iter().all(|part| is_array(part) || is_index(part)) {
+    if !of_one_axis && expanded.parts.iter().all(Part::is_advanced) {
         return every_axis(expanded, array_shape);
     }
     if !of_one_axis {
@@ -338,10 +353,9 @@ fn advanced(expanded: Expanded<'_>, array_shape: &[u64]) -> PyResult<Key> {
             part => shape.extend(axis_of(part, axis, len)?.1),
         }
     }
-    let is_advanced = |part: &Part<'_>| is_array(part) || is_index(part);
-    let first = expanded.parts.iter().position(is_advanced).unwrap_or(0);
-    let last = expanded.parts.iter().rposition(is_advanced).unwrap_or(0);
-    let neighbours = expanded.parts[first..=last].iter().all(is_advanced)
+    let first = expanded.parts.iter().position(Part::is_advanced).unwrap_or(0);
+    let last = expanded.parts.iter().rposition(Part::is_advanced).unwrap_or(0);
+    let neighbours = expanded.parts[first..=last].iter().all(Part::is_advanced)
         && expanded.ellipsis.is_none_or(|at| at <= first || at > last);
     let rank = shape.len();
     let order: Vec<usize> = if neighbours {

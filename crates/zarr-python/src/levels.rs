@@ -45,10 +45,19 @@ pub fn pyramid<'py>(
     storage_options: Option<&Bound<'py, PyDict>>,
     threads: Option<i64>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let wrong = |why: String| PyValueError::new_err(why);
-    let convention = asked.convention.as_deref().map(str::parse).transpose().map_err(wrong)?;
-    let method = asked.method.as_deref().map(str::parse).transpose().map_err(wrong)?;
-    let rounding = asked.rounding.parse().map_err(wrong)?;
+    let convention = asked
+        .convention
+        .as_deref()
+        .map(str::parse)
+        .transpose()
+        .map_err(PyValueError::new_err::<String>)?;
+    let method = asked
+        .method
+        .as_deref()
+        .map(str::parse)
+        .transpose()
+        .map_err(PyValueError::new_err::<String>)?;
+    let rounding = asked.rounding.parse().map_err(PyValueError::new_err::<String>)?;
     let target = Target::of(target, path, storage_options, !asked.dry_run, threads)?;
     let origin = target.origin.clone();
     let reporter = Reporter::new(progress);

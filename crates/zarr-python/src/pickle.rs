@@ -53,12 +53,14 @@ impl Group {
 /// A number that tells what a document says from what it said before.
 fn version(metadata: &impl std::fmt::Debug) -> u128 {
     let text = format!("{metadata:?}");
-    let half = |number: u8| {
-        let mut hasher = DefaultHasher::new();
-        (number, &text).hash(&mut hasher);
-        u128::from(hasher.finish())
-    };
-    half(0) << 64 | half(1)
+    half(0, &text) << 64 | half(1, &text)
+}
+
+/// A half of the hash of a text.
+fn half(number: u8, text: &str) -> u128 {
+    let mut hasher = DefaultHasher::new();
+    (number, text).hash(&mut hasher);
+    u128::from(hasher.finish())
 }
 
 /// Whether the name of a store leaves out the query of its URL, so that it does not open the store again.

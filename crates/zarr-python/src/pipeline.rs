@@ -166,9 +166,8 @@ impl PipelineArray {
         finds_missing: bool,
         at_once: Option<u64>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let answer = |found: bool| PyResult::Ok(found.into_pyobject(py)?.to_owned().into_any());
         if at_once.is_some() && !self.is_near {
-            return Ok(Some(answer(false)?));
+            return Ok(Some(answer(py, false)?));
         }
         if !self.layout.is_fixed() {
             return self.read_variable(py, items, out, drop_axes, finds_missing, at_once);
@@ -180,14 +179,14 @@ impl PipelineArray {
             self.follow_resize(py, &filled.end)?;
             let selection = filled.selection.clone();
             let call = Call { selection: Some(&filled.selection), bytes, ..Call::default() };
-            let Some(call) = self.begun(call, at_once) else { return Ok(Some(answer(false)?)) };
+            let Some(call) = self.begun(call, at_once) else { return Ok(Some(answer(py, false)?)) };
             call::on_array(py, &self.inner, call, memory, |array, memory| {
                 array.read_view(selection, memory.view_mut()?)
             })?;
-            return Ok(Some(answer(true)?));
+            return Ok(Some(answer(py, true)?));
         }
         let Some(call) = self.begun(Call { bytes, ..Call::default() }, at_once) else {
-            return Ok(Some(answer(false)?));
+            return Ok(Some(answer(py, false)?));
         };
         let Some(parts) = batch.parts(shape)? else { return Ok(None) };
         self.follow_resize(py, &parts.end)?;
@@ -241,4 +240,9 @@ impl PipelineArray {
         })?;
         Ok(true)
     }
+}
+
+/// Whether the elements were found, for Python.
+fn answer(py: Python<'_>, found: bool) -> PyResult<Bound<'_, PyAny>> {
+    Ok(found.into_pyobject(py)?.to_owned().into_any())
 }

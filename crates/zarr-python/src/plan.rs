@@ -57,37 +57,40 @@ impl<'py> FromPyObject<'_, 'py> for NamedShape {
 
     fn extract(rule: pyo3::Borrowed<'_, 'py, PyAny>) -> PyResult<NamedShape> {
         let rule = rule.cast::<PyDict>()?;
-        let text = |name: &str| -> PyResult<Option<String>> {
-            rule.get_item(name)?.map(|value| value.extract()).transpose()
-        };
-        let number = |name: &str| -> PyResult<Option<u64>> {
-            rule.get_item(name)?.map(|value| value.extract()).transpose()
-        };
         let shape: Option<Vec<u64>> =
             rule.get_item("shape")?.map(|value| value.extract()).transpose()?;
         if rule.get_item("none")?.is_some() {
-            return Ok(NamedShape(match text("array")? {
+            return Ok(NamedShape(match text_of(&rule, "array")? {
                 Some(array) => ShapeRule::ArrayNoShards { array },
                 None => ShapeRule::NoShards,
             }));
         }
-        let rule = match (text("array")?, text("dimension")?, shape) {
+        let rule = match (text_of(&rule, "array")?, text_of(&rule, "dimension")?, shape) {
             (None, None, Some(shape)) => Some(ShapeRule::Shape(shape)),
-            (None, None, None) => number("size")?.map(ShapeRule::Size),
+            (None, None, None) => number_of(&rule, "size")?.map(ShapeRule::Size),
             (None, Some(name), None) => {
-                number("len")?.map(|len| ShapeRule::Dimension { name, len })
+                number_of(&rule, "len")?.map(|len| ShapeRule::Dimension { name, len })
             }
             (Some(array), None, Some(shape)) => Some(ShapeRule::Array { array, shape }),
             (Some(array), None, None) => {
-                number("size")?.map(|bytes| ShapeRule::ArraySize { array, bytes })
+                number_of(&rule, "size")?.map(|bytes| ShapeRule::ArraySize { array, bytes })
             }
-            (Some(array), Some(dimension), None) => {
-                number("len")?.map(|len| ShapeRule::ArrayDimension { array, dimension, len })
-            }
+            (Some(array), Some(dimension), None) => number_of(&rule, "len")?
+                .map(|len| ShapeRule::ArrayDimension { array, dimension, len }),
             _ => None,
         };
         rule.map(NamedShape).ok_or_else(|| PyValueError::new_err("a rule of chunks has no value"))
     }
+}
+
+/// A text of a rule.
+fn text_of(rule: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<String>> {
+    rule.get_item(name)?.map(|value| value.extract()).transpose()
+}
+
+/// A number of a rule.
+fn number_of(rule: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<u64>> {
+    rule.get_item(name)?.map(|value| value.extract()).transpose()
 }
 
 /// Codecs by name, from a `dict` with `array` and `codecs`.
@@ -505,10 +508,10 @@ impl State {
             return Ok(ends.clone());
         }
         let (plan, _) = self.plan();
-        let url = |origin: &Origin| origin.url.clone().unwrap_or_default();
-        let (source, _) = zarr::locate(&url(&self.source), &self.source.options())?;
+        let (source, _) =
+            zarr::locate(&self.source.url.clone().unwrap_or_default(), &self.source.options())?;
         let options = self.target.creating_options();
-        let store = options.store(&url(&self.target))?;
+        let store = options.store(&self.target.url.clone().unwrap_or_default())?;
         let dialects = [Dialect::V3, Dialect::V2, Dialect::Draft];
         let of = |dialect| Hierarchy::of_format(store.clone(), options.format(dialect), &options);
         let target = dialects.into_iter().map(of).find(|it| it.format_name() == plan.format_name());
@@ -665,25 +668,6 @@ impl Plan {
             ));
         }
         let ends = py.detach(|| state.ends()).or_raise(py)?;
-        let end = |origin: &Origin, hierarchy: &Hierarchy| {
-            let options: Object = hierarchy
-                .store()
-                .public_options()
-                .into_iter()
-                .map(|(name, value)| (name, Json::from(value.as_str())))
-                .collect();
-            let url = zarr::without_secrets(origin.url.as_deref().unwrap_or_default());
-            let (dialect, consolidated, strict, (document, decoded), ..) = origin.reading();
-            let text = |text: Option<String>| text.map_or(Json::Null, |text| text.as_str().into());
-            Object::new()
-                .with("url", url.as_str())
-                .with("options", options)
-                .with("threads", origin.threads as u64)
-                .with("dialect", text(dialect))
-                .with("consolidated", text(consolidated))
-                .with("strict", strict)
-                .with("limits", vec![Json::from(document), Json::from(decoded)])
-        };
         let how = Object::new()
             .with("verify", self.0.how.verify.as_deref().map_or(Json::Null, Json::from))
             .with("strict", self.0.how.strict)
@@ -692,8 +676,8 @@ impl Plan {
         let object = Object::new()
             .with("zarrkit_plan", 1u64)
             .with("begun", is_begun)
-            .with("source", end(&self.0.source, &ends.source))
-            .with("target", end(&self.0.target, &ends.target))
+            .with("source", end_json(&self.0.source, &ends.source))
+            .with("target", end_json(&self.0.target, &ends.target))
             .with("how", how)
             .with("plan", plan);
         Ok(Json::from(object).to_string())
@@ -709,43 +693,13 @@ impl Plan {
         storage_options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Plan> {
         let json = Json::parse(text.as_bytes()).map_err(PyValueError::new_err)?;
-        let wrong = || PyValueError::new_err("this is not a plan of a copy");
-        let object = json.as_object().ok_or_else(wrong)?;
+        let object = json.as_object().ok_or_else(no_plan)?;
         if object.get("zarrkit_plan").and_then(Json::as_u64) != Some(1) {
-            return Err(wrong());
+            return Err(no_plan());
         }
-        let member = |name: &str| object.get(name).and_then(Json::as_object).ok_or_else(wrong);
-        let end = |name: &str, more: Option<&Bound<'_, PyDict>>| -> PyResult<Origin> {
-            let end = member(name)?;
-            let options = end.get("options").and_then(Json::as_object);
-            let options = options.into_iter().flat_map(Object::iter);
-            let mut options: Vec<(String, String)> = options
-                .filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned())))
-                .collect();
-            options.extend(open::storage_options(more)?);
-            let mut origin = Origin {
-                url: Some(end.get("url").and_then(Json::as_str).ok_or_else(wrong)?.to_owned()),
-                writeable: name == "target",
-                storage_options: options,
-                threads: end.get("threads").and_then(Json::as_u64).unwrap_or(0) as usize,
-                ..Origin::default()
-            };
-            let text = |name: &str| end.get(name).and_then(Json::as_str).map(str::to_owned);
-            let limit = |n: usize, usual: u64| {
-                let limits = end.get("limits").and_then(Json::as_array);
-                limits.and_then(|limits| limits.get(n)?.as_u64()).unwrap_or(usual)
-            };
-            let usual = zarr::Limits::default();
-            let limits = (limit(0, usual.document), limit(1, usual.decoded));
-            let strict = end.get("strict").and_then(Json::as_bool).unwrap_or(false);
-            origin.set_reading(
-                py,
-                (text("dialect"), text("consolidated"), strict, limits, (0, 0, 0.0), false),
-            )?;
-            Ok(origin)
-        };
-        let (mut source, target) =
-            (end("source", source_options)?, end("target", storage_options)?);
+        let member = |name: &str| object.get(name).and_then(Json::as_object).ok_or_else(no_plan);
+        let mut source = end_of(py, member("source")?, false, source_options)?;
+        let target = end_of(py, member("target")?, true, storage_options)?;
         let how = member("how")?;
         let plan = Json::from(member("plan")?.clone()).to_string();
         let plan = zarr::tools::Plan::from_json(&plan).or_raise(py)?;
@@ -790,4 +744,68 @@ impl Plan {
             plan.parts().len()
         )
     }
+}
+
+/// One end of a copy as JSON, without the secrets among its options.
+fn end_json(origin: &Origin, hierarchy: &Hierarchy) -> Object {
+    let options: Object = hierarchy
+        .store()
+        .public_options()
+        .into_iter()
+        .map(|(name, value)| (name, Json::from(value.as_str())))
+        .collect();
+    let url = zarr::without_secrets(origin.url.as_deref().unwrap_or_default());
+    let (dialect, consolidated, strict, (document, decoded), ..) = origin.reading();
+    Object::new()
+        .with("url", url.as_str())
+        .with("options", options)
+        .with("threads", origin.threads as u64)
+        .with("dialect", dialect.as_deref().map_or(Json::Null, Json::from))
+        .with("consolidated", consolidated.as_deref().map_or(Json::Null, Json::from))
+        .with("strict", strict)
+        .with("limits", vec![Json::from(document), Json::from(decoded)])
+}
+
+/// One end of a copy from JSON, with more options.
+fn end_of(
+    py: Python<'_>,
+    end: &Object,
+    writeable: bool,
+    more: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Origin> {
+    let options = end.get("options").and_then(Json::as_object);
+    let options = options.into_iter().flat_map(Object::iter);
+    let mut options: Vec<(String, String)> = options
+        .filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned())))
+        .collect();
+    options.extend(open::storage_options(more)?);
+    let mut origin = Origin {
+        url: Some(text_member(end, "url").ok_or_else(no_plan)?),
+        writeable,
+        storage_options: options,
+        threads: end.get("threads").and_then(Json::as_u64).unwrap_or(0) as usize,
+        ..Origin::default()
+    };
+    let usual = zarr::Limits::default();
+    let limits = end.get("limits").and_then(Json::as_array).unwrap_or_default();
+    let document = limits.first().and_then(Json::as_u64).unwrap_or(usual.document);
+    let decoded = limits.get(1).and_then(Json::as_u64).unwrap_or(usual.decoded);
+    let strict = end.get("strict").and_then(Json::as_bool).unwrap_or(false);
+    let dialect = text_member(end, "dialect");
+    let consolidated = text_member(end, "consolidated");
+    origin.set_reading(
+        py,
+        (dialect, consolidated, strict, (document, decoded), (0, 0, 0.0), false),
+    )?;
+    Ok(origin)
+}
+
+/// A member that is a text.
+fn text_member(object: &Object, name: &str) -> Option<String> {
+    object.get(name).and_then(Json::as_str).map(str::to_owned)
+}
+
+/// The error of a text that is not a plan.
+fn no_plan() -> PyErr {
+    PyValueError::new_err("this is not a plan of a copy")
 }

@@ -105,22 +105,28 @@ fn read(
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let read = || {
-            let Some(value) = store.open(key, SnapshotOptions::first(ranges))? else {
-                return Ok(None);
-            };
-            let size = match value.read(ranges) {
-                Err(StoreError::Range { size, .. }) => size,
-                read => return read.map(Some),
-            };
-            let inside: Vec<ByteRange> = ranges.iter().map(|&range| clipped(range, size)).collect();
-            value.read(&inside).map(Some)
-        };
-        match read() {
+        match read_once(store, key, ranges) {
             Err(StoreError::Changed { .. }) if attempt < MAX_READ_ATTEMPTS => {}
             read => return read,
         }
     }
+}
+
+/// Reads the ranges, as far as the value has them.
+fn read_once(
+    store: &dyn SyncStore,
+    key: &StoreKey,
+    ranges: &[ByteRange],
+) -> Result<Option<Vec<Bytes>>, StoreError> {
+    let Some(value) = store.open(key, SnapshotOptions::first(ranges))? else {
+        return Ok(None);
+    };
+    let size = match value.read(ranges) {
+        Err(StoreError::Range { size, .. }) => size,
+        read => return read.map(Some),
+    };
+    let inside: Vec<ByteRange> = ranges.iter().map(|&range| clipped(range, size)).collect();
+    value.read(&inside).map(Some)
 }
 
 impl RawStore {

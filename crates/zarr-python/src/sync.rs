@@ -69,15 +69,14 @@ pub fn sync<'py>(
             }),
         };
         let plan = plan_sync(&node, &place.hierarchy, &place.path, &options)?;
-        let names = |names: &mut dyn Iterator<Item = &str>| names.map(Json::from).collect::<Json>();
         let texts =
             |texts: &[String]| texts.iter().map(|it| Json::from(it.as_str())).collect::<Json>();
         let mut done = Object::new()
             .with("copied", plan.objects())
             .with("bytes", plan.bytes())
             .with("unchanged", plan.unchanged())
-            .with("deleted", names(&mut plan.deleted_names()))
-            .with("only_in_target", names(&mut plan.left_names()))
+            .with("deleted", plan.deleted_names().map(Json::from).collect::<Json>())
+            .with("only_in_target", plan.left_names().map(Json::from).collect::<Json>())
             .with("not_kept", texts(plan.not_kept()))
             .with("notes", texts(plan.notes()))
             .with("changed_meanwhile", Json::Array(Vec::new()));

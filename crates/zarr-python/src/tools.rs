@@ -513,26 +513,31 @@ fn diff<'py>(
 
 /// A difference of a node, for Python.
 fn of_change(change: &Change) -> Json {
-    let text = |text: &str| Json::from(text);
     let (what, name, first, second) = match change {
-        Change::OnlyInFirst(kind) => ("only_in_first", text("node"), text(kind.name()), Json::Null),
+        Change::OnlyInFirst(kind) => {
+            ("only_in_first", Json::from("node"), Json::from(kind.name()), Json::Null)
+        }
         Change::OnlyInSecond(kind) => {
-            ("only_in_second", text("node"), Json::Null, text(kind.name()))
+            ("only_in_second", Json::from("node"), Json::Null, Json::from(kind.name()))
         }
-        Change::Kind(a, b) => ("kind", text("node"), text(a.name()), text(b.name())),
-        Change::Attribute { name, first, second } => {
-            let or_null = |json: &Option<Json>| json.clone().unwrap_or(Json::Null);
-            ("attribute", text(name), or_null(first), or_null(second))
+        Change::Kind(a, b) => {
+            ("kind", Json::from("node"), Json::from(a.name()), Json::from(b.name()))
         }
+        Change::Attribute { name, first, second } => (
+            "attribute",
+            Json::from(name),
+            first.clone().unwrap_or(Json::Null),
+            second.clone().unwrap_or(Json::Null),
+        ),
         Change::Property { name, first, second } => {
-            ("property", text(name), first.clone(), second.clone())
+            ("property", Json::from(*name), first.clone(), second.clone())
         }
-        Change::NotCompared(why) => ("not_compared", text(why), Json::Null, Json::Null),
+        Change::NotCompared(why) => ("not_compared", Json::from(*why), Json::Null, Json::Null),
         Change::File { name, in_first, in_second } => {
-            ("file", text(name), (*in_first).into(), (*in_second).into())
+            ("file", Json::from(name), (*in_first).into(), (*in_second).into())
         }
         Change::Unread { what, in_first } => {
-            ("unread", text(what), (*in_first).into(), (!*in_first).into())
+            ("unread", Json::from(what), (*in_first).into(), (!*in_first).into())
         }
         _ => ("other", Json::Null, Json::Null, Json::Null),
     };
@@ -553,13 +558,13 @@ fn of_place(place: &zarr::tools::Place) -> Json {
 
 /// How a node differs, for Python: `path`, `changes` and `elements`.
 fn of_node(node: &zarr::tools::NodeDiff) -> Json {
-    let text = |text: &str| Json::from(text);
     let mut object = Object::new()
         .with("path", node.path.as_str())
         .with("changes", node.changes.iter().map(of_change).collect::<Json>());
     if let Some(elements) = &node.elements {
-        let largest = elements.max_absolute.as_ref().map_or(Json::Null, |it| text(&it.to_string()));
-        let relative = elements.max_relative.map_or(Json::Null, |it| text(&it.to_string()));
+        let largest = elements.max_absolute.as_ref();
+        let largest = largest.map_or(Json::Null, |it| it.to_string().into());
+        let relative = elements.max_relative.map_or(Json::Null, |it| it.to_string().into());
         let found = Object::new()
             .with("compared", elements.compared)
             .with("different", elements.different)

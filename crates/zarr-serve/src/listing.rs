@@ -32,11 +32,8 @@ impl Entry {
 
     /// The entries of a store's listing, folders first.
     pub fn of(listing: Listing) -> Vec<Entry> {
-        let last = |path: &str| {
-            path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
-        };
-        let folders = listing.prefixes.into_iter().map(|it| Entry::folder(last(it.as_str())));
-        let keys = listing.keys.into_iter().map(|it| Entry::key(last(it.as_str())));
+        let folders = listing.prefixes.into_iter().map(|it| Entry::folder(last_name(it.as_str())));
+        let keys = listing.keys.into_iter().map(|it| Entry::key(last_name(it.as_str())));
         folders.chain(keys).collect()
     }
 
@@ -45,6 +42,11 @@ impl Entry {
         let slash = if self.is_folder { "/" } else { "" };
         format!("{}{slash}", encoded(&self.name))
     }
+}
+
+/// The last name of a path.
+fn last_name(path: &str) -> String {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 /// A name as a segment of a URL's path: percent-encoded, its `/` too.

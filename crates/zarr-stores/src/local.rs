@@ -22,21 +22,26 @@ impl LocalOptions {
     /// # Errors
     /// [`StoreError::InvalidUrl`] for an option that these stores do not have, or a value that is neither `true` nor `false`.
     pub fn parse(url: &str, options: &[(String, String)]) -> Result<Self> {
-        let invalid = |why: String| StoreError::invalid_url(url, why);
         let mut parsed = LocalOptions::default();
         for (name, value) in options {
             let place = match name.to_ascii_lowercase().as_str() {
                 "locking" => &mut parsed.locking,
                 "sync" => &mut parsed.sync,
                 _ => {
-                    return Err(invalid(format!(
-                        "stores on a disk take the options `locking` and `sync`, and `{name}` is given"
-                    )));
+                    return Err(StoreError::invalid_url(
+                        url,
+                        format!(
+                            "stores on a disk take the options `locking` and `sync`, and `{name}` is given"
+                        ),
+                    ));
                 }
             };
             // A value is not printed: it may be a secret in the wrong place.
             *place = value.parse().map_err(|_| {
-                invalid(format!("option `{name}` is `true` or `false`, and the value is neither"))
+                StoreError::invalid_url(
+                    url,
+                    format!("option `{name}` is `true` or `false`, and the value is neither"),
+                )
             })?;
         }
         Ok(parsed)

@@ -13,27 +13,35 @@ use crate::percent::decode;
 /// # Errors
 /// [`StoreError::InvalidUrl`] for a URL of another host or scheme, or one that is not well formed.
 pub(crate) fn to_path(location: &str) -> Result<PathBuf> {
-    let invalid = |why: &str| StoreError::invalid_url(location, why);
     let rest = match location.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => rest,
-        _ if location.is_empty() => return Err(invalid("it is empty")),
+        _ if location.is_empty() => return Err(StoreError::invalid_url(location, "it is empty")),
         _ => return Ok(PathBuf::from(location)),
     };
     let path = match rest.split_once('/') {
         Some((host, _)) if host.is_empty() || host.eq_ignore_ascii_case("localhost") => {
             &rest[host.len()..]
         }
-        _ => return Err(invalid("a file URL has three slashes: `file:///path`")),
+        _ => {
+            return Err(StoreError::invalid_url(
+                location,
+                "a file URL has three slashes: `file:///path`",
+            ));
+        }
     };
     if path.contains(['?', '#']) {
-        return Err(invalid("a `?` in a path is written `%3F`, a `#` `%23`"));
+        return Err(StoreError::invalid_url(
+            location,
+            "a `?` in a path is written `%3F`, a `#` `%23`",
+        ));
     }
-    let decoded =
-        decode(path).ok_or_else(|| invalid("`%` must be followed by two hexadecimal digits"))?;
+    let decoded = decode(path).ok_or_else(|| {
+        StoreError::invalid_url(location, "`%` must be followed by two hexadecimal digits")
+    })?;
     if decoded.contains(&0) {
-        return Err(invalid("it has a NUL"));
+        return Err(StoreError::invalid_url(location, "it has a NUL"));
     }
-    from_bytes(decoded).ok_or_else(|| invalid("it is not UTF-8"))
+    from_bytes(decoded).ok_or_else(|| StoreError::invalid_url(location, "it is not UTF-8"))
 }
 
 /// The `file://` URL of an absolute path.
@@ -89,14 +97,18 @@ pub(crate) fn store_on_the_way(path: &Path) -> Option<(Kind, PathBuf, String)> {
 
 /// What a store of one file is by the end of its name. `.ozx` are the archives of OME-Zarr.
 fn kind_by_name(path: &Path) -> Option<Kind> {
-    let named = |name: &&str| path.extension().is_some_and(|e| e.eq_ignore_ascii_case(name));
-    if ["zip", "ozx"].iter().any(named) {
+    if ["zip", "ozx"].iter().any(|name| has_extension(path, name)) {
         Some(Kind::Zip)
-    } else if ["lmdb", "mdb"].iter().any(named) {
+    } else if ["lmdb", "mdb"].iter().any(|name| has_extension(path, name)) {
         Some(Kind::Lmdb)
     } else {
         None
     }
+}
+
+/// Whether a file's name ends so, in any case.
+fn has_extension(path: &Path, name: &str) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(name))
 }
 
 /// How an archive begins: with an entry, or, if it is empty, with its end.

@@ -81,8 +81,7 @@ fn check_all(registry: &Registry, spec: &CodecSpec, exact: bool) {
             let context = ChunkContext::new(data_type.clone(), shape.to_vec());
             let subject = Subject::new(registry, spec, context, exact);
             let built = subject.build(spec).map_err(|error| error.to_string());
-            let takes = |codec: Codec| subject.takes(&codec).map(|()| codec);
-            let codec = match built.and_then(takes) {
+            let codec = match built.and_then(|codec| subject.takes(&codec).map(|()| codec)) {
                 Ok(codec) => codec,
                 Err(error) => {
                     refusal = Some(error);
@@ -135,8 +134,8 @@ impl<'a> Subject<'a> {
     }
 
     fn build(&self, spec: &CodecSpec) -> Result<Codec, zarr_core::MetadataError> {
-        let build = || self.registry.build_codec(spec, &self.context);
-        calm(format_args!("{spec}: building it for {}", self.chunks()), build)
+        let what = format_args!("{spec}: building it for {}", self.chunks());
+        calm(what, || self.registry.build_codec(spec, &self.context))
     }
 
     /// For messages.
@@ -218,33 +217,38 @@ impl<'a> Subject<'a> {
     /// Checks that one codec does the same on every thread.
     fn check_threads(&self, codec: &Codec) {
         let chunks = self.elements();
-        let turn = |chunk: &[u8]| {
-            let encoded = self.encode(codec, chunk, Endian::Little);
-            let decoded = encoded.clone().map(|e| self.decode(codec, &e, Endian::Little));
-            (encoded, decoded)
-        };
-        let due: Vec<_> = chunks.iter().map(|chunk| turn(chunk)).collect();
+        let due: Vec<_> = chunks.iter().map(|chunk| self.turn(codec, chunk)).collect();
         thread::scope(|scope| {
-            let work = || {
-                for _ in 0..8 {
-                    for (chunk, due) in chunks.iter().zip(&due) {
-                        let what = "every thread that shares a codec gets the same bytes";
-                        assert!(turn(chunk) == *due, "{}: {what}", self.name());
-                    }
-                }
-            };
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| self.check_turns(codec, &chunks, &due))).collect();
             for thread in threads {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             }
         });
     }
 
+    /// Checks many times that the codec gives the same again.
+    fn check_turns(&self, codec: &Codec, chunks: &[Vec<u8>], due: &[Turn]) {
+        for _ in 0..8 {
+            for (chunk, due) in chunks.iter().zip(due) {
+                let what = "every thread that shares a codec gets the same bytes";
+                assert!(self.turn(codec, chunk) == *due, "{}: {what}", self.name());
+            }
+        }
+    }
+
+    /// Encodes a chunk, and decodes it again.
+    fn turn(&self, codec: &Codec, chunk: &[u8]) -> Turn {
+        let encoded = self.encode(codec, chunk, Endian::Little);
+        let decoded = encoded.clone().map(|e| self.decode(codec, &e, Endian::Little));
+        (encoded, decoded)
+    }
+
     /// Encodes a chunk of native elements with a codec of any kind, into bytes of this order.
     fn encode(&self, codec: &Codec, chunk: &[u8], order: Endian) -> Option<Vec<u8>> {
         let view = View::new(chunk, &self.context.shape, self.element_size());
         let view = view.with_var_buffer(self.var_buffer.as_ref());
-        let encode = || match codec {
+        calm(format_args!("{}: encode", self.name()), || match codec {
             Codec::BytesToBytes(codec) => {
                 let chunk = turned(&self.context.data_type, chunk, order);
                 codec.encode(Cow::Owned(chunk)).ok().map(Cow::into_owned)
@@ -254,8 +258,7 @@ impl<'a> Subject<'a> {
                 let next = codec.encoded(&self.context).ok()?;
                 Some(turned(&next.data_type, &codec.encode(view).ok()?, order))
             }
-        };
-        calm(format_args!("{}: encode", self.name()), encode)
+        })
     }
 
     /// Decodes a chunk from bytes of this order, into native elements.
@@ -264,7 +267,7 @@ impl<'a> Subject<'a> {
         let mut out = vec![0xa5; size];
         let view = ViewMut::new(&mut out, shape, self.element_size())
             .with_var_buffer(self.var_buffer.as_ref());
-        let decode = || match codec {
+        let decoded = calm(format_args!("{}: decode", self.name()), || match codec {
             Codec::BytesToBytes(codec) => {
                 let due = DecodedSize::Exactly(size as u64);
                 let decoded = codec.decode(Cow::Borrowed(encoded), due).ok()?;
@@ -279,11 +282,13 @@ impl<'a> Subject<'a> {
                 let encoded = turned(&next.data_type, encoded, order);
                 codec.decode(&encoded, view).ok().map(|()| Vec::new())
             }
-        };
-        let decoded = calm(format_args!("{}: decode", self.name()), decode)?;
+        })?;
         Some(if matches!(codec, Codec::BytesToBytes(_)) { decoded } else { self.said(&out) })
     }
 }
+
+/// An encoded chunk, and what it is decoded to.
+type Turn = (Option<Vec<u8>>, Option<Option<Vec<u8>>>);
 
 /// The references of variable-length elements.
 fn cells(var_buffer: &VarBuffer, elements: &[Vec<u8>]) -> Result<Vec<u8>, CodecError> {

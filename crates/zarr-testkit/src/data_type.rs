@@ -62,8 +62,8 @@ pub fn check_data_types_differ(registry: &Registry, dialect: Dialect, metadata: 
             let pair = format!("{} and {}", metadata[n], metadata[m]);
             assert!(a.to_string() != b.to_string(), "{pair}: Display tells them apart");
             for dialect in DIALECTS {
-                let spelled = |t: &DataType| t.to_metadata(dialect, Endian::Little);
-                let same = spelled(a).is_some() && spelled(a) == spelled(b);
+                let spelled = a.to_metadata(dialect, Endian::Little);
+                let same = spelled.is_some() && spelled == b.to_metadata(dialect, Endian::Little);
                 assert!(!same, "{pair}: {dialect} spells them differently");
             }
             assert!(a != b, "{pair}: they are not equal");
@@ -210,8 +210,9 @@ impl Subject<'_> {
         extremes.extend(elements(&self.data_type, 5));
         for (n, elements) in extremes.into_iter().enumerate() {
             let mut copy = elements.clone();
-            let check = || self.data_type.check(&mut copy, Origin::Caller).is_ok();
-            let passes = calm(format_args!("{name}: check"), check);
+            let passes = calm(format_args!("{name}: check"), || {
+                self.data_type.check(&mut copy, Origin::Caller).is_ok()
+            });
             assert!(
                 n > 0 || passes,
                 "{name}: check takes zeros, which stand where nothing was written"

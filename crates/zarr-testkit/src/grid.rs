@@ -41,12 +41,11 @@ pub fn check_grid(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64])
 fn spans(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) -> Vec<ChunkExtent> {
     let what = format!("{grid:?}: axis {axis} of length {len}");
     let shared = grid.clone();
-    let walk = move || {
+    let (count, spans) = in_time(format_args!("{what}: count and span"), move || {
         let count = shared.count(axis, len);
         // More chunks than elements fail below.
         (count, (0..count.min(len)).map(|ordinal| shared.span(axis, ordinal)).collect::<Vec<_>>())
-    };
-    let (count, spans) = in_time(format_args!("{what}: count and span"), walk);
+    });
     assert!(count <= len, "{what}: count gives {count} chunks, more than there are elements");
     spans
 }
@@ -101,15 +100,15 @@ fn check_absurd_lengths(grid: &Arc<dyn ChunkGrid>, axis: usize, len: u64) {
     for len in longer.into_iter().filter(|&longer| longer > len) {
         let what = format!("{grid:?}: axis {axis} of length {len}");
         let shared = grid.clone();
-        let answer = move || {
+        let what_is_asked = format_args!("{what}: count, span and locate");
+        let (found, last, before) = in_time(what_is_asked, move || {
             let count = shared.count(axis, len);
             let last = count.checked_sub(1).map(|last| (last, shared.span(axis, last)));
             let before = last.and_then(|(last, _)| last.checked_sub(1));
             let before = before.map(|before| shared.span(axis, before));
             shared.span(axis, u64::MAX);
             (shared.locate(axis, len - 1), last, before)
-        };
-        let (found, last, before) = in_time(format_args!("{what}: count, span and locate"), answer);
+        });
         let Some((ordinal, last)) = last else { continue };
         assert!(last.start < len, "{what}: the last chunk, {last:?}, begins inside");
         if let Some(before) = before {

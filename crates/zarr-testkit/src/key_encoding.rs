@@ -27,8 +27,9 @@ pub fn check_key_encoding(registry: &Registry, keys: &ChunkKeys) {
 fn check_keys(keys: &ChunkKeys, rank: usize) {
     let mut found: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for number in 0..INDICES.len().pow(rank as u32) {
-        let digit = |axis: usize| number / INDICES.len().pow(axis as u32) % INDICES.len();
-        let indices: Vec<i64> = (0..rank).map(|axis| INDICES[digit(axis)]).collect();
+        let indices: Vec<i64> = (0..rank)
+            .map(|axis| INDICES[number / INDICES.len().pow(axis as u32) % INDICES.len()])
+            .collect();
         let what = format!("{keys:?}: the chunk {indices:?}");
         let key = calm(format_args!("{what}: key"), || keys.key(&indices));
         good(StoreKey::new(format!("a/{key}")), format_args!("{what}: its key `{key}`"));

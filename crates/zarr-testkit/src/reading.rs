@@ -57,14 +57,18 @@ fn outside(size: u64) -> [ByteRange; 4] {
 /// The sets of ranges that are requested in one call: each range, as for a shard's index, those of one kind, and all.
 fn calls(size: u64) -> Vec<Vec<ByteRange>> {
     let all = inside(size);
-    let of_one_kind = |is: fn(&ByteRange) -> bool| all.iter().copied().filter(is).collect();
     let mut calls: Vec<Vec<ByteRange>> = all.iter().map(|&range| vec![range]).collect();
-    calls.push(of_one_kind(|range| matches!(range, ByteRange::Bounded { .. })));
-    calls.push(of_one_kind(|range| matches!(range, ByteRange::Suffix(_))));
+    calls.push(of_one_kind(&all, |range| matches!(range, ByteRange::Bounded { .. })));
+    calls.push(of_one_kind(&all, |range| matches!(range, ByteRange::Suffix(_))));
     calls.push(all.iter().rev().copied().collect());
     calls.push(all);
     calls.push(vec![]);
     calls
+}
+
+/// The ranges for which the function is true.
+fn of_one_kind(ranges: &[ByteRange], is_of_kind: fn(&ByteRange) -> bool) -> Vec<ByteRange> {
+    ranges.iter().copied().filter(is_of_kind).collect()
 }
 
 /// Checks that these parts are the ranges of the value.
@@ -92,17 +96,19 @@ fn is_range<T>(result: &Result<T, StoreError>) -> bool {
 #[track_caller]
 pub(super) fn check_ranges(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) {
     let size = value.len() as u64;
-    let read = |ranges: &[ByteRange]| {
-        let opened = ok(store.open(key, SnapshotOptions::first(ranges)), "open for ranges");
-        opened.unwrap_or_else(|| panic!("open for ranges: `{key}` is there")).read(ranges)
-    };
     for ranges in calls(size) {
-        are(&ok(read(&ranges), "open for ranges"), &ranges, value, "open for ranges", key);
+        are(
+            &ok(open_and_read(store, key, &ranges), "open for ranges"),
+            &ranges,
+            value,
+            "open for ranges",
+            key,
+        );
     }
     for range in outside(size) {
         for ranges in [&[range][..], &[ByteRange::ALL, range], &[range, bounded(0, 0)]] {
             assert!(
-                is_range(&read(ranges)),
+                is_range(&open_and_read(store, key, ranges)),
                 "{range} leaves `{key}`, which has {size} bytes, and must be an error (F-111)",
             );
         }
@@ -133,6 +139,16 @@ pub(super) fn check_ranges(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) 
         ok(store.is_unchanged(key, &version), "is_unchanged"),
         "is_unchanged: `{key}` still is what it was"
     );
+}
+
+/// Opens a value for these ranges, and reads them.
+fn open_and_read(
+    store: &dyn SyncStore,
+    key: &StoreKey,
+    ranges: &[ByteRange],
+) -> Result<Vec<bytes::Bytes>, StoreError> {
+    let opened = ok(store.open(key, SnapshotOptions::first(ranges)), "open for ranges");
+    opened.unwrap_or_else(|| panic!("open for ranges: `{key}` is there")).read(ranges)
 }
 
 /// Checks that an absent key has no parts, and cannot be opened.
@@ -186,19 +202,14 @@ fn is_old_or_gone(read: Result<Vec<bytes::Bytes>, StoreError>, what: &str) {
 /// Checks that a snapshot does not change while others set the key, and that versions differ.
 pub(super) fn check_snapshots(store: &dyn SyncStore) {
     let key = key("pinned/value");
-    let set = |value: &'static [u8]| ok(store.set(&key, Payload::new(value)), "set");
-    let open = || ok(open(store, &key), "open").expect("open: the key is there");
-    assert!(
-        ok(super::reading::open(store, &key), "open").is_none(),
-        "open: an absent key cannot be opened"
-    );
+    assert!(ok(open(store, &key), "open").is_none(), "open: an absent key cannot be opened");
     for change in ["set", "erase"] {
-        set(ONE);
-        let (unread, begun) = (open(), open());
+        set(store, &key, ONE);
+        let (unread, begun) = (opened(store, &key), opened(store, &key));
         ok(begun.read(&[bounded(0, 3)]), "read");
         let version = begun.version();
         match change {
-            "set" => set(TWO),
+            "set" => set(store, &key, TWO),
             _ => ok(store.erase(&key), "erase"),
         }
         is_old_or_gone(unread.read(&[END]), "open");
@@ -222,7 +233,7 @@ pub(super) fn check_snapshots(store: &dyn SyncStore) {
         if change == "set" {
             check_ranges(store, &key, TWO);
             assert!(
-                version.is_none() || open().version() != version,
+                version.is_none() || opened(store, &key).version() != version,
                 "another value of the same length has another version",
             );
         }
@@ -232,66 +243,98 @@ pub(super) fn check_snapshots(store: &dyn SyncStore) {
     }
 }
 
+/// Sets a value.
+fn set(store: &dyn SyncStore, key: &StoreKey, value: &'static [u8]) {
+    ok(store.set(key, Payload::new(value)), "set");
+}
+
+/// Opens a value that is there.
+fn opened(store: &dyn SyncStore, key: &StoreKey) -> Box<dyn SyncSnapshot> {
+    ok(open(store, key), "open").expect("open: the key is there")
+}
+
 /// Checks that a value opened for an update has its own version.
 fn check_versioned(store: &dyn SyncStore) {
     let key = key("pinned/swapped");
-    let set = |value: &'static [u8]| ok(store.set(&key, Payload::new(value)), "set");
-    let open = || {
-        let opened = ok(store.open(&key, SnapshotOptions::for_update()), "open for an update");
-        opened.map(|value| {
-            let version = value.version().expect("open for an update: it has a version");
-            (value, version)
-        })
-    };
-    let swap = |value: &'static [u8], was: &Version| {
-        let value = Some(Payload::new(value));
-        ok(store.put(&key, value, Precondition::Version(was)), "set_if")
-    };
-    assert!(open().is_none(), "open for an update: an absent key cannot be opened");
-    set(ONE);
-    let (value, version) = open().expect("open for an update: the key is there");
+    assert!(
+        open_for_update(store, &key).is_none(),
+        "open for an update: an absent key cannot be opened"
+    );
+    set(store, &key, ONE);
+    let (value, version) =
+        open_for_update(store, &key).expect("open for an update: the key is there");
     check_snapshot(&*value, &key, ONE, "open for an update");
-    set(TWO);
+    set(store, &key, TWO);
     is_old_or_gone(value.read(&[END]), "open for an update");
     assert!(
-        !swap(ONE, &version),
+        !swap(store, &key, ONE, &version),
         "open for an update: the version is that of the value, not of a later one"
     );
-    let (value, version) = open().expect("open for an update: the key is there");
+    let (value, version) =
+        open_for_update(store, &key).expect("open for an update: the key is there");
     check_snapshot(&*value, &key, TWO, "open for an update");
     assert!(
-        swap(ONE, &version),
+        swap(store, &key, ONE, &version),
         "open for an update: put accepts the version while the snapshot exists"
     );
-    let (value, _) = open().expect("open for an update: the key is there");
+    let (value, _) = open_for_update(store, &key).expect("open for an update: the key is there");
     check_snapshot(&*value, &key, ONE, "open for an update");
+}
+
+/// Opens a value with its version.
+fn open_for_update(
+    store: &dyn SyncStore,
+    key: &StoreKey,
+) -> Option<(Box<dyn SyncSnapshot>, Version)> {
+    let opened = ok(store.open(key, SnapshotOptions::for_update()), "open for an update")?;
+    let version = opened.version().expect("open for an update: it has a version");
+    Some((opened, version))
+}
+
+/// Sets a value if the present one has a version still.
+fn swap(store: &dyn SyncStore, key: &StoreKey, value: &'static [u8], was: &Version) -> bool {
+    ok(store.put(key, Some(Payload::new(value)), Precondition::Version(was)), "set_if")
 }
 
 /// Checks `open` of an async store, which may fetch the first ranges with its first request.
 pub(super) fn check_open_ahead(store: &dyn Store, key: &StoreKey, value: &[u8]) {
     let size = value.len() as u64;
-    let open = |first: &[ByteRange]| -> Arc<dyn SyncSnapshot> {
-        let opened = ok(block_on(store.open(key, SnapshotOptions::first(first))), "open ahead");
-        let opened = opened.unwrap_or_else(|| panic!("open ahead: `{key}` is there"));
-        Arc::<dyn Snapshot>::from(opened).blocking_on()
-    };
     for first in calls(size) {
-        let opened = open(&first);
+        let opened = open_ahead(store, key, &first);
         are(&ok(opened.read(&first), "open ahead: read"), &first, value, "open ahead", key);
         // Ranges other than those that were fetched first.
         let other = [bounded(size / 2, size / 4), ByteRange::Suffix(size / 5)];
-        are(&ok(open(&first).read(&other), "open ahead: read"), &other, value, "open ahead", key);
+        are(
+            &ok(open_ahead(store, key, &first).read(&other), "open ahead: read"),
+            &other,
+            value,
+            "open ahead",
+            key,
+        );
     }
     for first in [&[][..], &[ByteRange::Suffix(size / 3)], &[bounded(size / 4, size / 2)]] {
-        check_snapshot(&*open(first), key, value, "open ahead");
+        check_snapshot(&*open_ahead(store, key, first), key, value, "open ahead");
     }
     for range in outside(size) {
         assert!(
-            is_range(&open(&[range]).read(&[range])),
+            is_range(&open_ahead(store, key, &[range]).read(&[range])),
             "open ahead: {range} leaves `{key}`, which has {size} bytes, and its reading must be an error (F-111)",
         );
-        are(&ok(open(&[range]).read(&[END]), "open ahead: read"), &[END], value, "open ahead", key);
+        are(
+            &ok(open_ahead(store, key, &[range]).read(&[END]), "open ahead: read"),
+            &[END],
+            value,
+            "open ahead",
+            key,
+        );
     }
+}
+
+/// Opens a value of which some ranges are read at once.
+fn open_ahead(store: &dyn Store, key: &StoreKey, first: &[ByteRange]) -> Arc<dyn SyncSnapshot> {
+    let opened = ok(block_on(store.open(key, SnapshotOptions::first(first))), "open ahead");
+    let opened = opened.unwrap_or_else(|| panic!("open ahead: `{key}` is there"));
+    Arc::<dyn Snapshot>::from(opened).blocking_on()
 }
 
 /// Checks that `open` with ranges does not find an absent key.
@@ -305,17 +348,19 @@ pub(super) fn check_open_ahead_absent(store: &dyn Store, key: &StoreKey) {
 /// Checks that a value which was opened with ranges does not change.
 pub(super) fn check_async_snapshots(store: &dyn Store) {
     let key = key("pinned/ahead");
-    let set = |value: &'static [u8]| {
-        let put = store.put(&key, Some(Payload::new(value)), Precondition::Always);
-        assert!(ok(block_on(put), "put"), "a put without a condition is done");
-    };
     check_open_ahead_absent(store, &key);
     for first in [&[][..], &[ByteRange::ALL], &[ByteRange::Suffix(3)], &[bounded(0, 1)]] {
-        set(ONE);
+        put(store, &key, ONE);
         let opened = ok(block_on(store.open(&key, SnapshotOptions::first(first))), "open ahead");
         let opened = opened.expect("open ahead: the key is there");
-        set(TWO);
+        put(store, &key, TWO);
         is_old_or_gone(block_on(opened.read(&[END])), "open ahead");
         check_open_ahead(store, &key, TWO);
     }
+}
+
+/// Sets a value of an asynchronous store.
+fn put(store: &dyn Store, key: &StoreKey, value: &'static [u8]) {
+    let put = store.put(key, Some(Payload::new(value)), Precondition::Always);
+    assert!(ok(block_on(put), "put"), "a put without a condition is done");
 }

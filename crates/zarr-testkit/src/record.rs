@@ -41,6 +41,8 @@ pub fn record<T: fmt::Debug + Send + 'static>(
 ) -> (Arc<dyn Store>, Records<T>) {
     let records = Records(Arc::default());
     let kept = records.clone();
-    let observe = move |call: &Call<'_>| sync::lock(&kept.0).extend(note(call));
-    (Arc::new(ObservedStore::new(store, observe)), records)
+    let observed = ObservedStore::new(store, move |call: &Call<'_>| {
+        sync::lock(&kept.0).extend(note(call));
+    });
+    (Arc::new(observed), records)
 }

@@ -92,16 +92,12 @@ pub(super) fn spread(end: usize, most: usize) -> Vec<usize> {
 
 /// `len` bytes of several kinds, zeros first.
 pub(super) fn contents(len: usize) -> Vec<Vec<u8>> {
-    let cut = |mut bytes: Vec<u8>| {
-        bytes.truncate(len);
-        bytes
-    };
-    let ramp = (0..len.div_ceil(4) as u32).flat_map(|i| (1000 + i / 3).to_le_bytes());
+    let ramp = (0..len.div_ceil(4) as u32).flat_map(|i| (1000 + i / 3).to_le_bytes()).take(len);
     let words = b"to be or not to be, that is the question; ".iter().copied().cycle().take(len);
     vec![
         vec![0; len],
         vec![0xff; len],
-        cut(ramp.collect()),
+        ramp.collect(),
         words.collect(),
         Random::new(len as u64).bytes(len),
     ]
@@ -110,12 +106,12 @@ pub(super) fn contents(len: usize) -> Vec<Vec<u8>> {
 /// `count` native elements of a type, of several kinds, zeros first.
 pub(super) fn elements(data_type: &DataType, count: usize) -> Vec<Vec<u8>> {
     let Some(repr) = data_type.repr() else { return Vec::new() };
-    let fit = |mut bytes: Vec<u8>| {
+    let contents = contents(count * repr.size()).into_iter().filter_map(|mut bytes| {
         bend(data_type, &mut bytes);
         let zeros = bytes.iter().all(|&byte| byte == 0);
         (data_type.check(&mut bytes, Origin::Store).is_ok() || zeros).then_some(bytes)
-    };
-    contents(count * repr.size()).into_iter().filter_map(fit).collect()
+    });
+    contents.collect()
 }
 
 /// Changes bytes into valid elements of the type.
@@ -144,9 +140,11 @@ pub(super) fn long_elements(data_type: &DataType, count: usize) -> Vec<Vec<Vec<u
     let values = ["1", "null", "[1,2.5]", "{\"a\":\"é\"}", "\"x\""].map(Vec::from);
     let whole = [0, 48, 16, 96, 32].map(|len| Random::new(len).bytes(len as usize));
     let odd = [1, 0, 200, 7, 2].map(|len| Random::new(len).bytes(len as usize));
-    let good = |element: &Vec<u8>| data_type.check_element(element).is_ok();
     let kinds = [vec![Vec::new()], texts.into(), values.into(), whole.into(), odd.into()];
-    let kinds = kinds.into_iter().map(|kind| kind.into_iter().filter(good).collect::<Vec<_>>());
+    let kinds = kinds.into_iter().map(|kind| {
+        let elements = kind.into_iter();
+        elements.filter(|element| data_type.check_element(element).is_ok()).collect::<Vec<_>>()
+    });
     kinds
         .filter(|kind| !kind.is_empty())
         .map(|kind| kind.into_iter().cycle().take(count).collect())
@@ -166,10 +164,6 @@ pub(super) fn stream<T: AsRef<[u8]>>(elements: impl IntoIterator<Item = T>) -> V
 
 /// JSON that is hardly ever valid metadata.
 pub(super) fn junk() -> Vec<Json> {
-    let deep = |open: &str, close: &str| {
-        let text = format!("{}1{}", open.repeat(120), close.repeat(120));
-        Json::parse(text.as_bytes()).expect("it nests less deeply than a document may")
-    };
     let mut junk: Vec<Json> = [
         "null",
         "true",
@@ -197,7 +191,13 @@ pub(super) fn junk() -> Vec<Json> {
     junk.push(Json::Number("9".repeat(400).into()));
     junk.push(Json::from(u64::MAX));
     junk.push(Json::from("0x".to_owned() + &"f".repeat(4000)));
-    junk.push(deep("[", "]"));
-    junk.push(deep("{\"a\":", "}"));
+    junk.push(deep_lists("[", "]"));
+    junk.push(deep_lists("{\"a\":", "}"));
     junk
+}
+
+/// A number in many lists or objects, each in another.
+fn deep_lists(open: &str, close: &str) -> Json {
+    let text = format!("{}1{}", open.repeat(120), close.repeat(120));
+    Json::parse(text.as_bytes()).expect("it nests less deeply than a document may")
 }

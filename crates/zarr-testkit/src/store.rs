@@ -152,21 +152,14 @@ fn text(key: &StoreKey) -> String {
 /// Checks that all ways of reading agree on the value of a key.
 #[track_caller]
 fn is(store: &dyn SyncStore, key: &StoreKey, expected: Option<&[u8]>, promise: &str) {
-    let same = |found: Option<&[u8]>, call: &str| {
-        let (found_words, expected_words) =
-            (BriefValue(found, expected), BriefValue(expected, found));
-        assert!(
-            found == expected,
-            "{promise}: {call} of `{key}` gives {found_words}, not {expected_words}",
-        );
-    };
-    same(ok(store.value(key), "get").as_deref(), "get");
+    let checked = Reading { key, expected, promise };
+    checked.gives(ok(store.value(key), "get").as_deref(), "get");
     let opened = ok(store.open(key, SnapshotOptions::default()), "open");
     let parts = opened.map(|value| ok(value.read(&[ByteRange::ALL]), "read").concat());
-    same(parts.as_deref(), "open");
+    checked.gives(parts.as_deref(), "open");
     for limit in [u64::MAX, expected.map_or(0, <[u8]>::len) as u64] {
         let got = ok(store.get(key, GetOptions::at_most(limit)), "get at most");
-        same(got.and_then(|got| got.bytes).as_deref(), "get at most");
+        checked.gives(got.and_then(|got| got.bytes).as_deref(), "get at most");
     }
     if let Some(less) = expected.and_then(|value| (value.len() as u64).checked_sub(1)) {
         for version in [false, true] {
@@ -179,11 +172,11 @@ fn is(store: &dyn SyncStore, key: &StoreKey, expected: Option<&[u8]>, promise: &
     }
     let mut buf = b"what an earlier value left behind".to_vec();
     let got = ok(store.get(key, GetOptions::into(Target::Vec(&mut buf))), "get into a buffer");
-    same(got.as_ref().map(|_| &buf[..]), "get into a buffer");
+    checked.gives(got.as_ref().map(|_| &buf[..]), "get into a buffer");
     let mut out = vec![0xa5; if got.is_some() { buf.len() } else { 3 }];
     let got = ok(store.get(key, GetOptions::into(Target::Exact(&mut out))), "get into memory");
     let size = got.map(|got| got.size);
-    same(size.map(|_| &out[..]), "get into memory");
+    checked.gives(size.map(|_| &out[..]), "get into memory");
     assert!(
         size.is_none_or(|size| size == out.len() as u64),
         "get into memory tells the value's size",
@@ -195,6 +188,27 @@ fn is(store: &dyn SyncStore, key: &StoreKey, expected: Option<&[u8]>, promise: &
         size,
         "get into memory tells the value's size, whatever it is"
     );
+}
+
+/// What a read of a key must give.
+struct Reading<'a> {
+    key: &'a StoreKey,
+    expected: Option<&'a [u8]>,
+    promise: &'a str,
+}
+
+impl Reading<'_> {
+    /// Checks what a call gave.
+    #[track_caller]
+    fn gives(&self, found: Option<&[u8]>, call: &str) {
+        let Reading { key, expected, promise } = *self;
+        let found_words = BriefValue(found, expected);
+        let expected_words = BriefValue(expected, found);
+        assert!(
+            found == expected,
+            "{promise}: {call} of `{key}` gives {found_words}, not {expected_words}",
+        );
+    }
 }
 
 /// A short description of a value, from the byte at which it differs from another.
@@ -233,13 +247,16 @@ fn values(store: &Checked) {
     let parts = large.chunks(999_999).fold(Payload::default(), |value, part| value.and(part));
     ok(store.store.set(&key("a/parts"), parts.and(&b""[..])), "set of several parts");
     store.is("a/parts", Some(&large), "the parts of a payload follow each other");
-    let made = || large.chunks(999_999).map(|part| Ok(Cow::Borrowed(part)));
-    let value = || Payload::new(b"before").and_made(made).and(&b"after"[..]);
+    let value = || {
+        let parts = || large.chunks(999_999).map(|part| Ok(Cow::Borrowed(part)));
+        Payload::new(b"before").and_made(parts).and(&b"after"[..])
+    };
     let whole = [&b"before"[..], &large, b"after"].concat();
     ok(store.store.set(&key("a/parts"), value()), "set of parts made meanwhile");
     store.is("a/parts", Some(&whole), "what is made while it is written is written");
-    let stopped = || [Ok(Cow::Borrowed(&large[..])), Err(StoreError::ReadOnly)].into_iter();
-    let stopped = store.store.set(&key("a/parts"), Payload::default().and_made(stopped));
+    let stopped = Payload::default()
+        .and_made(|| [Ok(Cow::Borrowed(&large[..])), Err(StoreError::ReadOnly)].into_iter());
+    let stopped = store.store.set(&key("a/parts"), stopped);
     assert!(stopped.is_err(), "set of a value that cannot be made must be an error");
     store.is("a/parts", Some(&whole), "a value that cannot be made leaves the old one");
     if store.store.capabilities().swap {
@@ -268,19 +285,23 @@ fn values(store: &Checked) {
 /// Values that are set in one call, in several folders and over others.
 fn several_values(store: &Checked) {
     for guarded in [true, false] {
-        let name = |n: usize| format!("s/{}/{n}", n / 3);
         let values: Vec<Vec<u8>> = (0..8).map(|n| vec![n as u8; n * 40]).collect();
-        let named = |n: usize| (key(&name(n)), &values[n][..]);
+        let named = |n: usize| (key(&name_of_several(n)), &values[n][..]);
         let set = store.store.set_all(&(0..8).map(named).collect::<Vec<_>>(), guarded);
         ok(set.map_err(|not_set| not_set.error), "set_all");
         for (n, value) in values.iter().enumerate() {
-            store.is(&name(n), Some(value), "set_all sets all values");
+            store.is(&name_of_several(n), Some(value), "set_all sets all values");
         }
-        let set = store.store.set_all(&[named(1), (key(&name(1)), b"last")], guarded);
+        let set = store.store.set_all(&[named(1), (key(&name_of_several(1)), b"last")], guarded);
         ok(set.map_err(|not_set| not_set.error), "set_all");
-        store.is(&name(1), Some(b"last"), "set_all sets one value after the other");
+        store.is(&name_of_several(1), Some(b"last"), "set_all sets one value after the other");
     }
     store.erase_prefix("s/");
+}
+
+/// The key of one of several values, of which each folder has three.
+fn name_of_several(n: usize) -> String {
+    format!("s/{}/{n}", n / 3)
 }
 
 /// While the parts of a payload are made, others write: the threads that make them may wait for those.

@@ -13,13 +13,15 @@ use zarr_core::store::{
 /// A key has the old value or the new one, never a mixture, and is never absent in between.
 pub(super) fn check_replacing(store: &dyn SyncStore) {
     let key = key("raced/value");
-    let value = |letter: u8| vec![letter; 1000 + usize::from(letter) * 700];
-    let set = |letter| ok(store.set(&key, Payload::new(value(letter))), "set");
+    let set = |letter| ok(store.set(&key, Payload::new(raced_value(letter))), "set");
     set(b'a');
     let done = AtomicBool::new(false);
     let check = &|read: &[u8]| {
         let letter = *read.first().expect("a raced value is never empty");
-        assert!(read == value(letter), "a reader found a mixture of two values of a raced key");
+        assert!(
+            read == raced_value(letter),
+            "a reader found a mixture of two values of a raced key"
+        );
     };
     let reader = |into: bool| {
         let mut buf = Vec::new();
@@ -42,6 +44,11 @@ pub(super) fn check_replacing(store: &dyn SyncStore) {
         let read = readers.map(|reader| reader.join());
         written.into_iter().chain(read).for_each(pass_on);
     });
+}
+
+/// A value of a length that no other letter has.
+fn raced_value(letter: u8) -> Vec<u8> {
+    vec![letter; 1000 + usize::from(letter) * 700]
 }
 
 const ABSENT: &str = "a reader found a key absent while it was replaced";
@@ -87,21 +94,22 @@ fn set_if(
 
 fn meaning(store: &dyn SyncStore) {
     let key = key("swap/value");
-    let set_to = |value: &'static [u8]| ok(store.set(&key, Payload::new(value)), "set");
-    let value = || now(store, &key).0;
-    let version = || now(store, &key).1;
 
     let erases = store.capabilities().swap_erase;
 
     assert_eq!(now(store, &key), (None, None), "get_versioned of an absent key");
     assert!(set_if(store, &key, None, None), "set_if: an absent key can be left so");
     assert!(set_if(store, &key, Some(b"one"), None), "set_if creates what is absent");
-    assert_eq!(value().as_deref(), Some(&b"one"[..]), "set_if sets the value");
+    assert_eq!(now(store, &key).0.as_deref(), Some(&b"one"[..]), "set_if sets the value");
     let get = ok(store.value(&key), "get");
     assert_eq!(get.as_deref(), Some(&b"one"[..]), "what set_if set is got");
     assert!(!set_if(store, &key, Some(b"two"), None), "set_if must not create what is there");
     assert!(!set_if(store, &key, None, None), "set_if must not erase what was thought absent");
-    assert_eq!(value().as_deref(), Some(&b"one"[..]), "set_if that lost changes nothing");
+    assert_eq!(
+        now(store, &key).0.as_deref(),
+        Some(&b"one"[..]),
+        "set_if that lost changes nothing"
+    );
     for (limit, fits) in [(2, false), (3, true)] {
         let got = store.get(&key, GetOptions { limit, ..GetOptions::versioned() }).map(|_| ());
         let update = SnapshotOptions { limit, ..SnapshotOptions::for_update() };
@@ -112,22 +120,26 @@ fn meaning(store: &dyn SyncStore) {
             assert!(refused != fits && (refused || found.is_ok()), "{call} {promise}");
         }
     }
-    let one = version();
-    assert_eq!(version(), one, "the version stays while the value does");
+    let one = now(store, &key).1;
+    assert_eq!(now(store, &key).1, one, "the version stays while the value does");
 
     assert!(set_if(store, &key, Some(b"two"), one.as_ref()), "set_if sets what is unchanged");
-    let two = version();
+    let two = now(store, &key).1;
     assert_ne!(one, two, "another value of the same length has another version");
     assert!(!set_if(store, &key, Some(b"six"), one.as_ref()), "set_if must not set what changed",);
     assert!(
         !erases || !set_if(store, &key, None, one.as_ref()),
         "set_if must not erase what changed"
     );
-    assert_eq!(value().as_deref(), Some(&b"two"[..]), "set_if that lost changes nothing");
-    set_to(b"three");
+    assert_eq!(
+        now(store, &key).0.as_deref(),
+        Some(&b"two"[..]),
+        "set_if that lost changes nothing"
+    );
+    ok(store.set(&key, Payload::new(b"three")), "set");
     assert!(!set_if(store, &key, Some(b"four"), two.as_ref()), "set_if must notice a plain set",);
 
-    let three = version();
+    let three = now(store, &key).1;
     if erases {
         assert!(set_if(store, &key, None, three.as_ref()), "set_if erases what is unchanged")
     } else {
@@ -139,7 +151,7 @@ fn meaning(store: &dyn SyncStore) {
         "set_if must notice that the key was erased",
     );
     assert!(set_if(store, &key, Some(b""), None), "set_if creates an empty value");
-    let empty = version();
+    let empty = now(store, &key).1;
     assert!(empty.is_some(), "an empty value has a version, other than an absent one");
     assert!(!set_if(store, &key, Some(b"x"), None), "an empty value is not an absent one");
     ok(store.erase(&key), "erase");
@@ -167,18 +179,10 @@ fn increment(store: &dyn SyncStore, key: &StoreKey) {
 /// Counters of 8 threads lose no update, also while neighbouring keys are written.
 fn counting(store: &dyn SyncStore) {
     let counter = key("swap/counter");
-    let count = |thread: usize| {
-        let other = key(&format!("swap/beside{thread}"));
-        for round in 0..ROUNDS {
-            increment(store, &counter);
-            if round % 8 == 0 {
-                ok(store.set(&other, Payload::new(b"v")), "set");
-            }
-        }
-    };
+    let shared = &counter;
     thread::scope(|scope| {
-        let count = &count;
-        let threads: [_; THREADS] = std::array::from_fn(|i| scope.spawn(move || count(i)));
+        let threads: [_; THREADS] =
+            std::array::from_fn(|i| scope.spawn(move || increment_often(store, shared, i)));
         threads.map(|thread| thread.join()).into_iter().for_each(pass_on);
     });
     let count = now(store, &counter).0.expect("the counter is there");
@@ -187,6 +191,17 @@ fn counting(store: &dyn SyncStore) {
         (THREADS * ROUNDS).to_string(),
         "{THREADS} threads incremented a key {ROUNDS} times each; fewer means that updates were lost",
     );
+}
+
+/// Increments the counter, and sets values beside it.
+fn increment_often(store: &dyn SyncStore, counter: &StoreKey, thread: usize) {
+    let other = key(&format!("swap/beside{thread}"));
+    for round in 0..ROUNDS {
+        increment(store, counter);
+        if round % 8 == 0 {
+            ok(store.set(&other, Payload::new(b"v")), "set");
+        }
+    }
 }
 
 type Call<'a> = dyn Fn() -> Result<(), StoreError> + Sync + 'a;

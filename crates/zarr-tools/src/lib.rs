@@ -20,6 +20,7 @@
 mod checksum;
 mod copy;
 mod diff;
+mod errors;
 mod links;
 mod local_path;
 mod manifest;
@@ -31,6 +32,7 @@ pub mod other_format;
 mod pyramid;
 pub mod repair;
 mod shorthand;
+mod size;
 mod sync;
 mod target;
 mod transfer;

@@ -15,6 +15,7 @@ use zarr_core::store::{
 use zarr_core::{AccessError, Array, CodecError, Error, Json, Node, Result, StoreError};
 
 use crate::checksum::Digest;
+use crate::errors::at_key;
 use crate::tree_progress::nodes_and_broken;
 
 /// How many bytes of an object are hashed at a time.
@@ -50,13 +51,14 @@ impl ChunkManifest {
         let mut digests = BTreeMap::new();
         for array in arrays(node)? {
             for key in chunk_keys(&array)? {
-                let at = |e: StoreError| {
-                    Error::from(e).at_store(store.name()).at_path(array.path()).at_key(&key)
-                };
                 // What is erased meanwhile is no chunk any more.
-                let opened = store.open(&key, SnapshotOptions::default()).map_err(at)?;
+                let opened = store
+                    .open(&key, SnapshotOptions::default())
+                    .map_err(|e| at_key(e, &*store, &key).at_path(array.path()))?;
                 if let Some(opened) = opened {
-                    digests.insert(key.clone(), digest_of(&*opened).map_err(at)?);
+                    let digest = digest_of(&*opened)
+                        .map_err(|e| at_key(e, &*store, &key).at_path(array.path()))?;
+                    digests.insert(key.clone(), digest);
                 }
             }
         }
@@ -107,15 +109,10 @@ impl ChunkManifest {
     pub fn check_keys(&self, node: &Node) -> Result<()> {
         let manifest: Vec<&StoreKey> = self.0.keys().collect();
         for array in arrays(node)? {
-            let at = |key: &StoreKey, why: &str| {
-                let error = Error::from(CodecError::Corrupt { codec: "manifest", why: why.into() });
-                let error = error.at_store(array.hierarchy().store().name());
-                error.at_path(array.path()).at_key(key)
-            };
             let stored = chunk_keys(&array)?;
             if let Some(key) = stored.iter().find(|key| !self.0.contains_key(key)) {
                 let why = "the chunk is stored and not in the manifest";
-                return Err(at(key, why).with_hint(
+                return Err(corrupt(&array, key, why).with_hint(
                     "if it was written since, make the manifest again; the manifest must be of the same TARGET",
                 ));
             }
@@ -127,7 +124,7 @@ impl ChunkManifest {
                 let Some(name) = prefix.strip(key) else { break };
                 let is_chunk = metadata.chunk_keys.parse(name, metadata.rank()).is_some();
                 if is_chunk && stored.binary_search(key).is_err() {
-                    return Err(at(key, LOST).with_hint(HINT));
+                    return Err(corrupt(&array, key, LOST).with_hint(HINT));
                 }
             }
         }
@@ -139,6 +136,13 @@ impl ChunkManifest {
     pub fn checked(self: &Arc<Self>, store: &Arc<dyn Store>) -> Arc<dyn Store> {
         from_sync(CheckedStore { store: store.to_sync(), manifest: self.clone() })
     }
+}
+
+/// The error of a chunk that is not as the manifest says.
+fn corrupt(array: &Array, key: &StoreKey, why: &str) -> Error {
+    let error = Error::from(CodecError::Corrupt { codec: "manifest", why: why.into() });
+    let error = error.at_store(array.hierarchy().store().name());
+    error.at_path(array.path()).at_key(key)
 }
 
 /// The lines of a manifest that `zarr checksum --manifest` printed: digests by the path of a node or the key of a chunk.

@@ -17,6 +17,7 @@ use zarr_core::{
 use crate::copy::{
     CopyOptions, InPlace, Neighbours, Plan, in_place, is_as_planned, plan_copy, put_new,
 };
+use crate::errors::at_key;
 use crate::links::link_on_the_way;
 use crate::ome::OmeReport;
 use crate::other_files::{Links, hidden_nodes};
@@ -96,7 +97,6 @@ pub fn plan_migration(
     options: &MigrateOptions,
 ) -> Result<Migration> {
     let store = hierarchy.store();
-    let argument = |why: String| Error::from(AccessError::Argument(why)).at_store(store.name());
     let from = hierarchy.dialect();
     if from == to {
         return Err(is_migrated(hierarchy));
@@ -104,7 +104,7 @@ pub fn plan_migration(
     if from == Dialect::Draft || to == Dialect::Draft {
         let why = "the chunks of a draft's hierarchy lie elsewhere than those of v2 and v3";
         let hint = "copy it with `zarr copy --to v3` (library: `copy`)";
-        return Err(argument(why.into()).with_hint(hint));
+        return Err(argument(&**store, why).with_hint(hint));
     }
     let root = hierarchy.node(NodePath::root())?;
     let mut open = OpenOptions::new(hierarchy.registry().clone()).read_write();
@@ -118,7 +118,7 @@ pub fn plan_migration(
             "only consolidated metadata describe {first} and {others} other nodes; their documents are missing"
         );
         let hint = "`zarr repair --apply` writes the documents from their copies";
-        return Err(argument(why).at_path(first).with_hint(hint));
+        return Err(argument(&**store, &why).at_path(first).with_hint(hint));
     }
     let (nodes, broken) = nodes_and_broken(&root)?;
     let mut links = BTreeSet::new();
@@ -187,6 +187,11 @@ pub fn plan_migration(
         migration.new.extend(of_node.into_iter().rev());
     }
     Ok(migration)
+}
+
+/// The error of a hierarchy that is not migrated.
+fn argument(store: &dyn Store, why: &str) -> Error {
+    Error::from(AccessError::Argument(why.into())).at_store(store.name())
 }
 
 /// Plans to erase what is left of the old documents after [`Migration::remove_old`] was interrupted: the root's are gone, so that the
@@ -290,7 +295,6 @@ fn refuse_netcdf(root: &Node, to: Dialect) -> Result<()> {
 /// Whether this is an NCZarr dataset: netCDF's library marks the root in its attributes, in members of its document or, in
 /// version 4.8, by a document of its own.
 fn is_netcdf(root: &Node) -> Result<bool> {
-    let is_mark = |name: &str| name.to_ascii_lowercase().starts_with("_nczarr");
     if root.attributes().iter().any(|(name, _)| is_mark(name)) {
         return Ok(true);
     }
@@ -301,6 +305,11 @@ fn is_netcdf(root: &Node) -> Result<bool> {
     }
     let store = root.hierarchy().store().to_sync();
     is_stored(&*store, &StoreKey::new(".nczarr")?)
+}
+
+/// Whether the name is one of the marks that NCZarr leaves.
+fn is_mark(name: &str) -> bool {
+    name.to_ascii_lowercase().starts_with("_nczarr")
 }
 
 enum Obstacle {
@@ -434,16 +443,15 @@ impl Migration {
     pub fn remove_old(&self) -> Result<()> {
         let store = self.target.store().to_sync();
         for (key, value) in &self.new {
-            let at = |e: Error| e.at_store(store.name()).at_key(key);
             let Some(found) = self.stored(key)? else {
                 let error = AccessError::NotFound { looked_for: format!("`{key}`") };
                 let hint = "the migration is not complete; run it again without `--finish`";
-                return Err(at(error.into()).with_hint(hint));
+                return Err(at_key(error, &*store, key).with_hint(hint));
             };
             if !is_as_planned(&found, value) {
                 let error = Error::from(AccessError::Exists("a different document"));
                 let hint = "give `--finish` the options of the migration; or, if the old or the new document was changed since, correct the wrong one";
-                return Err(at(error).with_hint(hint));
+                return Err(at_key(error, &*store, key).with_hint(hint));
             }
         }
         for key in &self.old {

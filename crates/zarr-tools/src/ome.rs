@@ -182,22 +182,30 @@ fn version(json: &Json) -> Option<String> {
 /// Whether an attribute of 0.4 is what OME-Zarr has under this name, and not another program's.
 pub(crate) fn is_ome(name: &str, value: &Json, path: &NodePath) -> bool {
     let is_in = |group: &str| path.names().last() == Some(group);
-    let texts = || value.as_array().is_some_and(|it| it.iter().all(|it| it.as_str().is_some()));
-    let has = |name: &str| {
-        value.as_object().and_then(|it| it.get(name)).is_some_and(|it| it.as_array().is_some())
-    };
     match name {
         "multiscales" => {
             value.as_array().is_some_and(|images| !images.is_empty() && images.iter().all(is_image))
         }
         // These two are for the group of that name.
-        "labels" => is_in("labels") && texts(),
-        "series" => is_in("OME") && texts(),
-        "plate" => has("wells") || has("columns") && has("rows"),
-        "well" => has("images"),
+        "labels" => is_in("labels") && is_list_of_texts(value),
+        "series" => is_in("OME") && is_list_of_texts(value),
+        "plate" => {
+            has_list(value, "wells") || has_list(value, "columns") && has_list(value, "rows")
+        }
+        "well" => has_list(value, "images"),
         "bioformats2raw.layout" => true,
         _ => value.as_object().is_some(),
     }
+}
+
+/// Whether the value is a list of texts.
+fn is_list_of_texts(value: &Json) -> bool {
+    value.as_array().is_some_and(|items| items.iter().all(|item| item.as_str().is_some()))
+}
+
+/// Whether a member of the object is a list.
+fn has_list(value: &Json, name: &str) -> bool {
+    value.get(name).is_some_and(|member| member.as_array().is_some())
 }
 
 /// Whether an item of `multiscales` is OME-Zarr's: other conventions have one of the name, with neither version nor axes.

@@ -54,23 +54,26 @@ fn get(store: &dyn SyncStore, key: &str, most: u64) -> Option<Vec<u8>> {
 }
 
 fn of_file(head: &[u8]) -> Option<&'static str> {
-    let begins = |magic: &[u8]| head.starts_with(magic);
     let is_hdf5 = [0, 512, 1024, 2048]
         .into_iter()
         .any(|at| head.get(at..).is_some_and(|rest| rest.starts_with(b"\x89HDF\r\n\x1a\n")));
     Some(if is_hdf5 {
         "an HDF5 file, as netCDF-4 files are"
-    } else if begins(b"CDF\x01") || begins(b"CDF\x02") || begins(b"CDF\x05") {
+    } else if head.starts_with(b"CDF\x01")
+        || head.starts_with(b"CDF\x02")
+        || head.starts_with(b"CDF\x05")
+    {
         "a netCDF-3 file"
-    } else if [b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"].iter().any(|magic| begins(*magic)) {
+    } else if [b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"].iter().any(|magic| head.starts_with(*magic))
+    {
         "a TIFF file"
-    } else if begins(b"\x93NUMPY") {
+    } else if head.starts_with(b"\x93NUMPY") {
         "a NumPy file; `zarr put --format npy` takes it into an array"
-    } else if begins(b"PAR1") {
+    } else if head.starts_with(b"PAR1") {
         "a Parquet file"
-    } else if begins(b"GRIB") {
+    } else if head.starts_with(b"GRIB") {
         "a GRIB file"
-    } else if begins(b"SIMPLE  =") {
+    } else if head.starts_with(b"SIMPLE  =") {
         "a FITS file"
     } else if is_kerchunk(head) {
         "references of kerchunk to chunks in other files"

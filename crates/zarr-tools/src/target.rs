@@ -170,11 +170,9 @@ pub fn without_copies(
     }
     let mut options = options.clone();
     options.consolidated = Consolidated::Check;
-    let paths = |hierarchy: &Hierarchy| -> Result<BTreeSet<NodePath>> {
-        Ok(hierarchy.tree(path)?.into_iter().map(|child| child.path).collect())
-    };
-    let copied = paths(opened)?;
-    let there = Hierarchy::open(opened.store().clone(), &options).and_then(|live| paths(&live));
+    let copied = paths_below(opened, path)?;
+    let there =
+        Hierarchy::open(opened.store().clone(), &options).and_then(|live| paths_below(&live, path));
     let there = match there {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         there => there?,
@@ -182,6 +180,11 @@ pub fn without_copies(
     let only_copied: Vec<_> = copied.difference(&there).cloned().collect();
     let is_all = !only_copied.is_empty() && only_copied.len() + 1 >= copied.len();
     Ok((!is_all).then_some(WithoutCopies { options, only_copied }))
+}
+
+/// The paths of a node and all below it.
+fn paths_below(hierarchy: &Hierarchy, path: &NodePath) -> Result<BTreeSet<NodePath>> {
+    Ok(hierarchy.tree(path)?.into_iter().map(|child| child.path).collect())
 }
 
 fn find_plainly(target: &str, path: &str, options: &OpenOptions) -> Result<Node> {

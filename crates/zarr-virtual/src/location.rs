@@ -12,7 +12,6 @@ use zarr_core::{StoreError, split_query};
 /// # Errors
 /// [`StoreError::InvalidUrl`] for a URL that names no file.
 pub fn split_file(url: &str) -> Result<(String, StoreKey)> {
-    let invalid = |why: &str| StoreError::invalid_url(url, why);
     let (place, query) = split_query(url);
     let place = place.trim_end_matches('/');
     let (above, name) = match place.rsplit_once('/') {
@@ -20,7 +19,7 @@ pub fn split_file(url: &str) -> Result<(String, StoreKey)> {
         None => (".".to_owned(), place),
         Some((above, name)) if above.ends_with([':', '/']) => {
             if place.contains("://") && !place.starts_with("file:") {
-                return Err(invalid("it names no file in a store"));
+                return Err(StoreError::invalid_url(url, "it names no file in a store"));
             }
             (format!("{above}/"), name)
         }
@@ -28,7 +27,9 @@ pub fn split_file(url: &str) -> Result<(String, StoreKey)> {
         Some((above, name)) => (above.to_owned(), name),
     };
     let name = if is_encoded(url) {
-        decoded(name).ok_or_else(|| invalid("`%` must be followed by two hexadecimal digits"))?
+        decoded(name).ok_or_else(|| {
+            StoreError::invalid_url(url, "`%` must be followed by two hexadecimal digits")
+        })?
     } else {
         name.to_owned()
     };

@@ -10,12 +10,12 @@ pub(crate) fn decode_block(
     decoded: &mut Vec<u8>,
 ) -> Result<(), String> {
     let start = decoded.len();
-    let cut_off = || "an LZ4 block is truncated".to_owned();
+    let cut_off = "an LZ4 block is truncated";
     let too_long = || format!("an LZ4 block decodes to more than {limit} bytes");
     while let Some((&token, rest)) = block.split_first() {
         block = rest;
-        let literals = length(token >> 4, &mut block).ok_or_else(cut_off)?;
-        let (copied, rest) = block.split_at_checked(literals).ok_or_else(cut_off)?;
+        let literals = length(token >> 4, &mut block).ok_or(cut_off)?;
+        let (copied, rest) = block.split_at_checked(literals).ok_or(cut_off)?;
         if literals > limit - (decoded.len() - start) {
             return Err(too_long());
         }
@@ -25,10 +25,10 @@ pub(crate) fn decode_block(
             // The last sequence has literals alone.
             return Ok(());
         }
-        let (distance, rest) = block.split_first_chunk().ok_or_else(cut_off)?;
+        let (distance, rest) = block.split_first_chunk().ok_or(cut_off)?;
         block = rest;
         let distance = usize::from(u16::from_le_bytes(*distance));
-        let matched = length(token & 15, &mut block).ok_or_else(cut_off)?.saturating_add(4);
+        let matched = length(token & 15, &mut block).ok_or(cut_off)?.saturating_add(4);
         if distance == 0 || distance > decoded.len() - start {
             return Err(format!("an LZ4 block refers {distance} bytes back"));
         }

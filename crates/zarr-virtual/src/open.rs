@@ -55,13 +55,15 @@ pub(crate) fn options_of(
     let mut options = given.to_vec();
     let in_link = link.split_once("://").map_or("", |(_, options)| options);
     for option in in_link.split(',').filter(|option| !option.is_empty()) {
-        let invalid = |why: String| StoreError::invalid_url(link, why);
-        let (name, value) = option
-            .split_once('=')
-            .ok_or_else(|| invalid(format!("`{option}`: options are written `name=value`")))?;
+        let (name, value) = option.split_once('=').ok_or_else(|| {
+            StoreError::invalid_url(link, format!("`{option}`: options are written `name=value`"))
+        })?;
         if !known.contains(&name) {
             let known = known.join("`, `");
-            return Err(invalid(format!("unknown option `{name}`; known are `{known}`")));
+            return Err(StoreError::invalid_url(
+                link,
+                format!("unknown option `{name}`; known are `{known}`"),
+            ));
         }
         options.retain(|(other, _)| other != name);
         options.push((name.to_owned(), value.to_owned()));
@@ -335,13 +337,17 @@ fn format_of_folder(url: &str, open: OpenToRecognize<'_>) -> Option<(&'static st
 #[cfg(feature = "icechunk")]
 fn is_icechunk(url: &str, open: OpenToRecognize<'_>) -> bool {
     let Ok(store) = open(url) else { return false };
-    let head = |key: &str| {
-        let file = Target::new(store.clone(), zarr_core::store::StoreKey::new(key).ok()?);
-        zarr_core::runtime::block_on(file.head(HEAD)).ok()
-    };
-    head(crate::icechunk::REPOSITORY).is_some_and(|head| crate::icechunk::file::is_icechunk(&head))
-        || head("refs/branch.main/ref.json")
+    head_of(&store, crate::icechunk::REPOSITORY)
+        .is_some_and(|head| crate::icechunk::file::is_icechunk(&head))
+        || head_of(&store, "refs/branch.main/ref.json")
             .is_some_and(|head| String::from_utf8_lossy(&head).contains("\"snapshot\""))
+}
+
+/// The first bytes of a value.
+#[cfg(feature = "icechunk")]
+fn head_of(store: &Arc<dyn Store>, key: &str) -> Option<zarr_core::store::Bytes> {
+    let file = Target::new(store.clone(), zarr_core::store::StoreKey::new(key).ok()?);
+    zarr_core::runtime::block_on(file.head(HEAD)).ok()
 }
 
 #[cfg(all(test, any(feature = "references", feature = "n5", feature = "icechunk")))]

@@ -314,7 +314,6 @@ fn folder_of(place: &Place) -> Option<Place> {
 
 /// The store and the key of a place.
 fn reachable(place: &Place, is_named: bool) -> Result<Reachable, Refusal> {
-    let no_file = || Refusal::Never("it names no file".into());
     let (store, key) = match place {
         Place::Local(path) => {
             let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(no_file)?;
@@ -327,6 +326,11 @@ fn reachable(place: &Place, is_named: bool) -> Result<Reachable, Refusal> {
         return Err(no_file());
     }
     Ok(Reachable { store, key, is_named })
+}
+
+/// The refusal of a place that is no file's.
+fn no_file() -> Refusal {
+    Refusal::Never("it names no file".into())
 }
 
 /// Refuses a web server that is not on the internet: this machine, its network, and what clouds offer only to it.

@@ -185,7 +185,6 @@ fn measured<'a>(
     input: &'a mut dyn Read,
 ) -> Result<(u64, Box<dyn Read + 'a>), Trouble> {
     let shape = array.shape();
-    let wrong = |why: String| Trouble::Format(why);
     if format == Format::Npy {
         let header = Header::read(input)?;
         let count = match header.shape.len() {
@@ -194,14 +193,13 @@ fn measured<'a>(
             rank if rank + 1 == shape.len() => 1,
             _ => {
                 let (found, shape) = (human::shape(&header.shape), human::shape(&shape));
-                return Err(wrong(format!("has the shape {found}, the array {shape}")));
+                return Err(Trouble::Format(format!("has the shape {found}, the array {shape}")));
             }
         };
         return Ok((count, Box::new(Cursor::new(header.to_bytes()).chain(input))));
     }
     let others = shape.iter().enumerate().filter(|(other, _)| *other != axis);
     let others: Vec<u64> = others.map(|(_, &len)| len).collect();
-    let uncounted = |why: &str| wrong(format!("cannot be counted: {why}"));
     let slice = match zarr::region::element_count(&others) {
         Some(0) => return Err(uncounted("the array has another axis of length 0")),
         Some(slice) => slice,
@@ -214,7 +212,7 @@ fn measured<'a>(
     input.read_to_end(&mut text).map_err(Trouble::Io)?;
     let found = match (format, array.data_type().resolved()) {
         (Format::Raw, Some(kind)) if kind.is_variable() => {
-            return Err(wrong(
+            return Err(Trouble::Format(
                 "cannot be counted: elements of variable length; use --format json".into(),
             ));
         }
@@ -237,8 +235,8 @@ fn measured<'a>(
             }
         }
         _ => {
-            let (json, _) =
-                Json::parse_tolerant(&text).map_err(|why| wrong(nested::no_json(&why)))?;
+            let (json, _) = Json::parse_tolerant(&text)
+                .map_err(|why| Trouble::Format(nested::no_json(&why)))?;
             let nested = shape.len() > 1 && matches!(json.as_array(), Some([Json::Array(_), ..]));
             let mut list = &json;
             for _ in 0..if nested { axis } else { 0 } {
@@ -249,4 +247,9 @@ fn measured<'a>(
         }
     };
     Ok((found.div_ceil(slice), Box::new(Cursor::new(text))))
+}
+
+/// The error of an input of which the elements cannot be counted.
+fn uncounted(why: &str) -> Trouble {
+    Trouble::Format(format!("cannot be counted: {why}"))
 }

@@ -59,6 +59,10 @@ impl Growth {
         }
     }
 
+    /// Whether the array is the coordinate of the dimension of this name.
+    fn is_coordinate(&self, name: &str) -> bool {
+        self.to.path().name() == Some(name)
+    }
     /// Where the first stored chunk begins that has new elements alone, or the new end.
     fn border(&self) -> u64 {
         let end = self.start + self.count;
@@ -91,11 +95,7 @@ pub(super) fn append(
     let place = human::place(to.hierarchy(), to.path());
     let refuse = |why: String| Failure::Usage(format!("{place}: {why}"));
     let (sources, targets) = (arrays(&from)?, arrays(&to)?);
-    let long = |arrays: &Arrays| -> Vec<String> {
-        let long = arrays.iter().filter(|(_, array)| axis_of(array, name).is_some());
-        long.map(|(path, _)| path.clone()).collect()
-    };
-    let (new, old) = (long(&sources), long(&targets));
+    let (new, old) = (paths_along(&sources, name), paths_along(&targets, name));
     if old.is_empty() {
         let known = targets.values().flat_map(|array| names_of(array).into_iter().flatten());
         let known: BTreeSet<String> = known.collect();
@@ -156,9 +156,8 @@ pub(super) fn append(
     if count == 0 {
         return Ok(());
     }
-    let is_coordinate = |growth: &Growth| growth.to.path().name() == Some(name);
     if order == Order::MustContinue
-        && let Some(coordinate) = growths.iter().find(|growth| is_coordinate(growth))
+        && let Some(coordinate) = growths.iter().find(|growth| growth.is_coordinate(name))
     {
         refuse_overlap(coordinate)?;
     }
@@ -174,7 +173,7 @@ pub(super) fn append(
     let progress = Progress::of_bytes(bytes, false);
     let mut done = 0;
     for growth in &growths {
-        let start = if is_coordinate(growth) { growth.start } else { growth.border() };
+        let start = if growth.is_coordinate(name) { growth.start } else { growth.border() };
         write_ahead(growth, start, &mut |bytes| {
             done += bytes;
             progress.done(done);
@@ -183,10 +182,10 @@ pub(super) fn append(
     drop(progress);
     to.hierarchy().flush()?;
     // The coordinate of the dimension is last.
-    growths.sort_by_key(is_coordinate);
+    growths.sort_by_key(|growth| growth.is_coordinate(name));
     for growth in &growths {
         resize::change(&growth.to, &growth.to.shape(), &growth.new_shape())?;
-        if !is_coordinate(growth) {
+        if !growth.is_coordinate(name) {
             write(growth, &growth.to, growth.start..growth.border(), &mut |_| {})?;
         }
     }
@@ -201,6 +200,12 @@ pub(super) fn append(
         human::plural(growths.len() as u64, "array")
     ));
     Ok(())
+}
+
+/// The paths of the arrays that have a dimension.
+fn paths_along(arrays: &Arrays, name: &str) -> Vec<String> {
+    let along = arrays.iter().filter(|(_, array)| axis_of(array, name).is_some());
+    along.map(|(path, _)| path.clone()).collect()
 }
 
 /// The arrays of a group, or of all groups in it, by their paths from it on.
@@ -266,15 +271,11 @@ fn growth(
     new: Range<u64>,
 ) -> Result<Growth, String> {
     if names_of(&from) != names_of(&to) {
-        let names = |array: &Array| {
-            let names = names_of(array);
-            names
-                .into_iter()
-                .map(|name| name.unwrap_or_else(|| "-".into()))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        return Err(format!("expected the dimensions ({}), found ({})", names(&to), names(&from)));
+        return Err(format!(
+            "expected the dimensions ({}), found ({})",
+            shown_names(&to),
+            shown_names(&from)
+        ));
     }
     let axis = axis_of(&to, name).ok_or_else(|| format!("no dimension `{name}`"))?;
     let (found, expected) = (from.shape(), to.shape());
@@ -290,6 +291,12 @@ fn growth(
     let conversion = conversion((&from, meanings.0), (&to, meanings.1))?;
     let (start, count) = (new.start, new.end - new.start);
     Ok(Growth { from, to, axis, start, count, conversion })
+}
+
+/// The names of an array's dimensions, with commas; `-` for one without a name.
+fn shown_names(array: &Array) -> String {
+    let names = names_of(array).into_iter();
+    names.map(|name| name.unwrap_or_else(|| "-".into())).collect::<Vec<_>>().join(", ")
 }
 
 /// How stored numbers of one array become those of another that means the same by others.
@@ -349,11 +356,10 @@ fn conversion(
             return Err(format!("expected the type {}, found {}", types.1, types.0));
         }
         _ => {
-            let text = |meaning: &Meaning| meaning.units.clone().unwrap_or_else(|| "none".into());
             return Err(format!(
                 "expected the units `{}`, found `{}`",
-                text(&after),
-                text(&before)
+                shown_units(&after),
+                shown_units(&before)
             ));
         }
     }
@@ -364,15 +370,24 @@ fn conversion(
     Ok(Some(Conversion { from: (one, before), to: (other, after), is_same }))
 }
 
+/// The units of an array, or that it has none.
+fn shown_units(meaning: &Meaning) -> String {
+    meaning.units.clone().unwrap_or_else(|| "none".into())
+}
+
 /// Whether the same stored numbers are missing. NaN is equal to itself here.
 fn is_same_missing(one: &Missing, other: &Missing) -> bool {
-    let limits = |missing: &Missing| {
-        [missing.valid_min, missing.valid_max].map(|limit| limit.map(ScalarValue::key))
-    };
-    let keys = |missing: &Missing| -> BTreeSet<(bool, u64)> {
-        missing.values().iter().map(|value| value.key()).collect()
-    };
     limits(one) == limits(other) && keys(one) == keys(other)
+}
+
+/// The least and the greatest valid value.
+fn limits(missing: &Missing) -> [Option<(bool, u64)>; 2] {
+    [missing.valid_min, missing.valid_max].map(|limit| limit.map(ScalarValue::key))
+}
+
+/// The values that stand for none.
+fn keys(missing: &Missing) -> BTreeSet<(bool, u64)> {
+    missing.values().iter().map(|value| value.key()).collect()
 }
 
 impl Conversion {
@@ -498,10 +513,6 @@ fn refuse_overlap(coordinate: &Growth) -> Result<(), Failure> {
     let new = numbers(&coordinate.read(Region::new(iter::once(0..coordinate.count.min(2))))?);
     let (Some(Some(last)), Some(Some(first))) = (old.last(), new.first()) else { return Ok(()) };
     // The direction of the old values, else that of the new ones; a single value behind a single one may lie on either side.
-    let step = |values: &[Option<f64>]| match values {
-        [Some(one), Some(other)] => Some(other - one),
-        _ => None,
-    };
     let goes_on = match step(&old).or(step(&new)) {
         Some(step) if step > 0.0 => first > last,
         Some(step) if step < 0.0 => first < last,
@@ -523,6 +534,14 @@ fn refuse_overlap(coordinate: &Growth) -> Result<(), Failure> {
         shown(*last),
         shown(*first)
     )))
+}
+
+/// The distance of two values, none if there are not two.
+fn step(values: &[Option<f64>]) -> Option<f64> {
+    match values {
+        [Some(one), Some(other)] => Some(other - one),
+        _ => None,
+    }
 }
 
 fn added_bytes(growth: &Growth) -> u64 {

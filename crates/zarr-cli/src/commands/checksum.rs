@@ -120,16 +120,11 @@ impl Checksum {
             }
             return Ok(());
         }
-        let member = |(path, node): &(String, NodeChecksum)| {
-            Object::new()
-                .with("path", path.as_str())
-                .with("node_type", node.kind.name())
-                .with("checksum", node.digest.to_string())
-        };
         let Some(first) = nodes.first() else { return Ok(()) };
-        let mut object = member(first);
+        let mut object = node_json(first);
         if self.manifest {
-            object.insert("nodes", nodes.iter().map(|node| member(node).into()).collect::<Json>());
+            object
+                .insert("nodes", nodes.iter().map(|node| node_json(node).into()).collect::<Json>());
         }
         if self.chunks {
             let chunks = chunks.iter().map(|(key, digest)| {
@@ -141,6 +136,14 @@ impl Checksum {
         }
         Ok(writeln!(out, "{:#}", Json::from(object))?)
     }
+}
+
+/// The checksum of a node.
+fn node_json((path, node): &(String, NodeChecksum)) -> Object {
+    Object::new()
+        .with("path", path.as_str())
+        .with("node_type", node.kind.name())
+        .with("checksum", node.digest.to_string())
 }
 
 /// The path of a node from TARGET's, where --path led to its base.

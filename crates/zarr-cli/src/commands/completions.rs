@@ -85,28 +85,30 @@ const POWERSHELL: &str = r#"
 
 impl Completions {
     pub fn run(&self, out: Out<'_>) -> Result<(), Failure> {
-        let script = |shell: Shell| {
-            let mut script = Vec::new();
-            generate(shell, &mut visible(), "zarr", &mut script);
-            String::from_utf8_lossy(&script).into_owned()
-        };
         let script = match self.shell {
-            Name::Bash => script(Shell::Bash) + BASH,
+            Name::Bash => generated(Shell::Bash) + BASH,
             Name::Zsh => {
-                let script = script(Shell::Zsh);
+                let script = generated(Shell::Zsh);
                 let script = script.replace(":PATH:_default", ":PATH:_zarr_nodes");
                 let (first, rest) = script.split_once('\n').unwrap_or_default();
                 format!("{first}\n{ZSH}{rest}")
             }
-            Name::Fish => script(Shell::Fish) + FISH,
+            Name::Fish => generated(Shell::Fish) + FISH,
             Name::PowerShell => {
-                let script = script(Shell::PowerShell);
+                let script = generated(Shell::PowerShell);
                 let begin = "param($wordToComplete, $commandAst, $cursorPosition)\n";
                 script.replace(begin, &format!("{begin}{POWERSHELL}"))
             }
         };
         Ok(out.write_all(script.as_bytes())?)
     }
+}
+
+/// The script of options and commands, as clap generates it.
+fn generated(shell: Shell) -> String {
+    let mut script = Vec::new();
+    generate(shell, &mut visible(), "zarr", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
 }
 
 /// Print the nodes of a command line's target that begin with a text, for shells

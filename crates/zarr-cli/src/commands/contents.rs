@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use zarr::format::Child;
 use zarr::{Array, Group, Json, NodeKind, Object};
 
-#[cfg(feature = "plot")]
 use crate::digits::Digits;
 use crate::human;
+#[cfg(feature = "plot")]
+use crate::json::or_null;
 
 /// Groups with more arrays are described by their names only: each array has a document to read.
 const MAX_ARRAYS: usize = 1000;
@@ -126,8 +127,11 @@ impl Contents {
         let axes: Vec<String> = all().map(|variable| tuple(&variable.names)).collect();
         let types: Vec<String> =
             all().map(|variable| variable.array.data_type().to_string()).collect();
-        let width = |cells: &[String]| human::column_width(cells.iter());
-        let widths = [width(&names), width(&axes), width(&types)];
+        let widths = [
+            human::column_width(names.iter()),
+            human::column_width(axes.iter()),
+            human::column_width(types.iter()),
+        ];
         for (n, variable) in all().enumerate() {
             let (label, first) = match n.checked_sub(self.coordinates.len()) {
                 None => ("coordinates", n == 0),
@@ -157,22 +161,23 @@ impl Contents {
             .iter()
             .map(|(name, found)| (name.clone(), found.map_or(Json::Null, Json::from)));
         object.insert("dimensions", Json::from(dimensions.collect::<Object>()));
-        let optional = |text: Option<String>| text.map_or(Json::Null, Json::from);
-        let variable = |variable: &Variable| {
-            let names: Json = variable.names.iter().map(|name| Json::from(name.as_str())).collect();
-            let object = Object::new()
-                .with("name", variable.name.as_str())
-                .with("dimensions", names)
-                .with("shape", &variable.array.shape()[..])
-                .with("data_type_name", variable.array.data_type().to_string())
-                .with("units", optional(variable.text("units")))
-                .with("long_name", optional(variable.long_name()));
-            Json::from(object)
-        };
         object
-            .with("coordinates", self.coordinates.iter().map(variable).collect::<Json>())
-            .with("variables", self.variables.iter().map(variable).collect::<Json>())
+            .with("coordinates", self.coordinates.iter().map(variable_json).collect::<Json>())
+            .with("variables", self.variables.iter().map(variable_json).collect::<Json>())
     }
+}
+
+/// A variable, without its elements.
+fn variable_json(variable: &Variable) -> Json {
+    let names: Json = variable.names.iter().map(|name| Json::from(name.as_str())).collect();
+    let object = Object::new()
+        .with("name", variable.name.as_str())
+        .with("dimensions", names)
+        .with("shape", &variable.array.shape()[..])
+        .with("data_type_name", variable.array.data_type().to_string())
+        .with("units", or_null(variable.text("units")))
+        .with("long_name", or_null(variable.long_name()));
+    Json::from(object)
 }
 
 /// `(time, lat)`; nothing of a scalar.
@@ -190,12 +195,16 @@ fn ends(array: &Array) -> Option<String> {
     }
     let axes = zarr_plot::meaning::axes_of(array).ok()?;
     let axis = axes.first()?;
-    // What cannot be read is for other commands to say.
-    let text = |at: u64| Some(axis.read(at..at + 1).ok()??.text(0));
     let digits = Digits::Short;
-    let first = human::printable(&digits.of_text(&text(0)?));
-    let last = human::printable(&digits.of_text(&text(len - 1)?));
+    let first = human::printable(&digits.of_text(&coordinate(axis, 0)?));
+    let last = human::printable(&digits.of_text(&coordinate(axis, len - 1)?));
     Some(if len == 1 { first } else { format!("{first} … {last}") })
+}
+
+/// The coordinate at a position. What cannot be read is for other commands to say.
+#[cfg(feature = "plot")]
+fn coordinate(axis: &zarr_plot::meaning::Axis, position: u64) -> Option<String> {
+    Some(axis.read(position..position + 1).ok()??.text(0))
 }
 
 #[cfg(not(feature = "plot"))]
@@ -277,14 +286,13 @@ pub(super) fn images(group: &Group) -> Vec<Json> {
 
 #[cfg(feature = "plot")]
 fn image_json(group: &Group, image: &zarr_plot::meaning::Image) -> Json {
-    let optional = |text: Option<String>| text.map_or(Json::Null, Json::from);
     let axes = image.axes.iter().map(|(name, _, unit)| {
         let unit = unit.as_deref().map_or(Json::Null, Json::from);
         Json::from(Object::new().with("name", name.as_str()).with("unit", unit))
     });
     let object = Object::new()
-        .with("name", optional(image.name.clone()))
-        .with("version", optional(version(group)))
+        .with("name", or_null(image.name.clone()))
+        .with("version", or_null(version(group)))
         .with("is_label", image.is_label)
         .with("axes", axes.collect::<Json>())
         .with("channels", image.channels.iter().map(channel_json).collect::<Json>())

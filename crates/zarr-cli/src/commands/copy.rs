@@ -570,27 +570,27 @@ fn arrays_called(source: &Node, name: &str) -> Result<Vec<Array>, Failure> {
 
 /// The steps of a region.
 fn steps(array: &Array, text: &str) -> Result<Vec<zarr::tools::Steps>, Failure> {
-    let place = || human::place(array.hierarchy(), array.path());
     let elements = Elements::of_region(Some(text), &array.shape());
-    let elements = elements.map_err(|why| Failure::Usage(format!("{}: {why}", place())))?;
+    let elements = elements.map_err(|why| {
+        Failure::Usage(format!("{}: {why}", human::place(array.hierarchy(), array.path())))
+    })?;
     elements.steps().ok_or_else(|| {
         let why = "a list of coordinates cannot be copied; use start:stop:step";
-        Failure::Usage(format!("{}: region `{text}`: {why}", place()))
+        Failure::Usage(format!(
+            "{}: region `{text}`: {why}",
+            human::place(array.hierarchy(), array.path())
+        ))
     })
 }
 
 /// Says how the chunks of an array change, and how many of them readers need before and after.
 fn write_layout(change: &LayoutChange, out: &mut dyn Write) -> io::Result<()> {
-    let shape = |shape: &Option<Vec<u64>>, none: &str| match shape {
-        Some(shape) => human::shape(shape),
-        None => none.to_owned(),
-    };
     let (before, after) = (&change.before, &change.after);
     let several = "of several lengths";
-    let chunks = [shape(&before.chunks, several), shape(&after.chunks, several)];
+    let chunks = [shape_or(&before.chunks, several), shape_or(&after.chunks, several)];
     writeln!(out, "    chunks {} → {}", chunks[0], chunks[1])?;
     if before.shards.is_some() || after.shards.is_some() {
-        let shards = [shape(&before.shards, "none"), shape(&after.shards, "none")];
+        let shards = [shape_or(&before.shards, "none"), shape_or(&after.shards, "none")];
         writeln!(out, "    shards {} → {}", shards[0], shards[1])?;
     }
     let reads = change.patterns().into_iter().filter_map(|axes| {
@@ -603,6 +603,14 @@ fn write_layout(change: &LayoutChange, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "    chunks to read: {}", reads.join(", "))?;
     }
     Ok(())
+}
+
+/// The lengths of a shape, or a word where there is none.
+fn shape_or(shape: &Option<Vec<u64>>, none: &str) -> String {
+    match shape {
+        Some(shape) => human::shape(shape),
+        None => none.to_owned(),
+    }
 }
 
 /// What is copied.

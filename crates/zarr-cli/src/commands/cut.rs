@@ -142,9 +142,9 @@ fn select(
     selected: &str,
     reach: Reach,
 ) -> Result<Steps, Failure> {
-    let place = || human::place(array.hierarchy(), array.path());
+    let place = human::place(array.hierarchy(), array.path());
     let (along, taken) = axis.select(selected, reach).map_err(|e| match e.kind() {
-        zarr::ErrorKind::Argument => Failure::Usage(format!("{}: {}", place(), e.message())),
+        zarr::ErrorKind::Argument => Failure::Usage(format!("{}: {}", place, e.message())),
         _ => Failure::from(e),
     })?;
     let name = axis.name.as_deref().unwrap_or_default();
@@ -156,7 +156,7 @@ fn select(
         Along::Steps { start, step, len } => Ok(Steps { start, step, len }),
         Along::List(_) => Err(Failure::Usage(format!(
             "{}: `{name}={selected}` selects several parts of the axis, and a copy is of one; copy each part by itself",
-            place()
+            place
         ))),
     }
 }

@@ -175,8 +175,9 @@ fn shard(session: &Session, v3: &str, shards: &str, out: Out<'_>) -> Result<(), 
 const TILES: usize = 12;
 
 /// Writes and reads something large, beside a plain file of the same elements.
+/// What fails where the disk is full.
+const PLAIN_FILE: &str = "cannot write the plain file";
 fn speed(image: &Array, url: &str, folder: &Path, out: Out<'_>) -> Result<(), Failure> {
-    let failed = |e: io::Error| Failure::Stream("cannot write the plain file", e);
     let elements = image.read_le_bytes(..)?;
     let row = elements.len() / 300;
     let band: Vec<u8> = elements.chunks(row).flat_map(|row| row.repeat(TILES)).collect();
@@ -193,8 +194,9 @@ fn speed(image: &Array, url: &str, folder: &Path, out: Out<'_>) -> Result<(), Fa
         writeln!(out, "{what:<18} written in {write:.3} s, read in {read:.3} s, {stored}")
     };
     let file = folder.join("plain.bin");
-    let (written, ()) = timed(|| std::fs::write(&file, &large).map_err(failed))?;
-    let (read, bytes) = timed(|| std::fs::read(&file).map_err(failed))?;
+    let (written, ()) =
+        timed(|| std::fs::write(&file, &large).map_err(|e| Failure::Stream(PLAIN_FILE, e)))?;
+    let (read, bytes) = timed(|| std::fs::read(&file).map_err(|e| Failure::Stream(PLAIN_FILE, e)))?;
     tell("plain file", written, read, bytes.len() as u64)?;
     let _ = std::fs::remove_file(file);
     for (what, path, codec) in [("Zarr", "raw", None), ("Zarr, zstd:1", "zstd", Some("zstd:1"))] {
@@ -250,7 +252,6 @@ fn word(text: &str) -> String {
 fn next(program: &str, v2: &str, v3: &str, folder: &Path, out: Out<'_>) -> Result<(), Failure> {
     let zarr = word(program);
     let array = word(&format!("{v3}/astronaut"));
-    let inside = |name: &str| word(&folder.join(name).to_string_lossy());
     Ok(write!(
         out,
         "\
@@ -264,12 +265,17 @@ Next, try:
   {zarr} serve {v2}
   rm -r {folder}
 ",
-        npy = inside("astronaut.npy"),
-        png = inside("astronaut.png"),
+        npy = word_of_file(folder, "astronaut.npy"),
+        png = word_of_file(folder, "astronaut.png"),
         v2 = word(v2),
-        few = inside("few-chunks.zarr"),
+        few = word_of_file(folder, "few-chunks.zarr"),
         folder = word(&folder.to_string_lossy()),
     )?)
+}
+
+/// A file of the folder, as a word of a command line.
+fn word_of_file(folder: &Path, name: &str) -> String {
+    word(&folder.join(name).to_string_lossy())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use zarr::data_type::ScalarValue;
 use zarr::tools::{Change, DiffOptions, ElementsDiff, NodeDiff, TreeProgress};
-use zarr::{Json, Object};
+use zarr::{Json, Node, Object};
 
 use super::Out;
 use super::checksum::from_target;
@@ -90,10 +90,7 @@ fn tolerance(text: &str) -> Result<f64, String> {
 
 impl Diff {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
-        let open = |target: &String| {
-            session.open_whole(&Target::new(target, self.node.as_ref().unwrap_or(&self.path)))
-        };
-        let (first, second) = (open(&self.first)?, open(&self.second)?);
+        let (first, second) = (self.open(session, &self.first)?, self.open(session, &self.second)?);
         let bar = Progress::of_bytes(0, session.is_json());
         let options = DiffOptions {
             absolute: self.tolerance,
@@ -138,6 +135,12 @@ impl Diff {
             1 => Err(Failure::No("1 node differs".to_owned())),
             n => Err(Failure::No(format!("{} differ", human::plural(n, "node")))),
         }
+    }
+
+    /// Opens the node that is compared, of one of the two targets.
+    fn open(&self, session: &Session, target: &str) -> Result<Node, Failure> {
+        let path = self.node.as_ref().unwrap_or(&self.path);
+        session.open_whole(&Target::new(target, path))
     }
 
     fn print(&self, node: &NodeDiff, out: Out<'_>) -> Result<(), Failure> {
@@ -203,13 +206,12 @@ fn more(count: usize, limit: usize, noun: &str, indent: &str, out: Out<'_>) -> R
 }
 
 fn line(change: &Change) -> String {
-    let value = |json: &Option<Json>| json.as_ref().map_or("nothing".to_owned(), Json::brief);
     match change {
         Change::OnlyInFirst(kind) => format!("only A has it: {}", kind.phrase()),
         Change::OnlyInSecond(kind) => format!("only B has it: {}", kind.phrase()),
         Change::Kind(a, b) => format!("{} in A, {} in B", a.phrase(), b.phrase()),
         Change::Attribute { name, first, second } => {
-            format!("attribute {name}: {} and {}", value(first), value(second))
+            format!("attribute {name}: {} and {}", value_text(first), value_text(second))
         }
         Change::Property { name, first, second } => {
             format!("{name}: {} and {}", first.brief(), second.brief())
@@ -224,14 +226,18 @@ fn line(change: &Change) -> String {
     }
 }
 
+/// A value of an attribute, or that there is none.
+fn value_text(json: &Option<Json>) -> String {
+    json.as_ref().map_or("nothing".to_owned(), Json::brief)
+}
+
 fn change_json(change: &Change) -> Json {
-    let kind = |kind: &str| Object::new().with("kind", kind);
     let object = match change {
-        Change::OnlyInFirst(node) => kind("only_in_first").with("node_type", node.name()),
-        Change::OnlyInSecond(node) => kind("only_in_second").with("node_type", node.name()),
-        Change::Kind(a, b) => kind("node_type").with("first", a.name()).with("second", b.name()),
+        Change::OnlyInFirst(node) => of_kind("only_in_first").with("node_type", node.name()),
+        Change::OnlyInSecond(node) => of_kind("only_in_second").with("node_type", node.name()),
+        Change::Kind(a, b) => of_kind("node_type").with("first", a.name()).with("second", b.name()),
         Change::Attribute { name, first, second } => {
-            let mut object = kind("attribute").with("name", name.as_str());
+            let mut object = of_kind("attribute").with("name", name.as_str());
             // One that is not there has no member: it may be null.
             for (member, value) in [("first", first), ("second", second)] {
                 if let Some(value) = value {
@@ -240,20 +246,25 @@ fn change_json(change: &Change) -> Json {
             }
             object
         }
-        Change::Property { name, first, second } => kind(&name.replace(' ', "_"))
+        Change::Property { name, first, second } => of_kind(&name.replace(' ', "_"))
             .with("first", first.clone())
             .with("second", second.clone()),
-        Change::NotCompared(why) => kind("not_compared").with("message", *why),
-        Change::File { name, in_first, in_second } => kind("file")
+        Change::NotCompared(why) => of_kind("not_compared").with("message", *why),
+        Change::File { name, in_first, in_second } => of_kind("file")
             .with("name", name.as_str())
             .with("in_first", *in_first)
             .with("in_second", *in_second),
         Change::Unread { what, in_first } => {
-            kind("unread").with("message", what.as_str()).with("in_first", *in_first)
+            of_kind("unread").with("message", what.as_str()).with("in_first", *in_first)
         }
-        other => kind("other").with("message", format!("{other:?}")),
+        other => of_kind("other").with("message", format!("{other:?}")),
     };
     object.into()
+}
+
+/// The object of a difference of this kind.
+fn of_kind(kind: &str) -> Object {
+    Object::new().with("kind", kind)
 }
 
 fn region_json(region: &zarr::Region) -> Json {

@@ -104,16 +104,14 @@ fn findings(session: &Session) -> Object {
         .with("plot", cfg!(feature = "plot"))
         .with("serve", cfg!(feature = "serve"))
         .with("zfp", cfg!(feature = "zfp"));
-    let names = |names: Vec<&str>| names.into_iter().map(Json::from).collect::<Json>();
     let codecs = Object::new()
-        .with("v3", names(registry.codec_names(Dialect::V3)))
-        .with("v2", names(registry.codec_names(Dialect::V2)))
-        .with("drafts", names(registry.codec_names(Dialect::Draft)));
+        .with("v3", names_json(registry.codec_names(Dialect::V3)))
+        .with("v2", names_json(registry.codec_names(Dialect::V2)))
+        .with("drafts", names_json(registry.codec_names(Dialect::Draft)));
     let limits = Limits::default();
-    let bytes = |bytes: u64| Json::from(human::size(bytes));
     let limits = Object::new()
-        .with("document", bytes(limits.document))
-        .with("decoded chunks", bytes(limits.decoded))
+        .with("document", human::size(limits.document))
+        .with("decoded chunks", human::size(limits.decoded))
         .with("axes", limits.rank as u64);
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let machine = Object::new()
@@ -122,13 +120,18 @@ fn findings(session: &Session) -> Object {
     Object::new()
         .with("build", build)
         .with("features", features)
-        .with("stores", names(registry.schemes()))
+        .with("stores", names_json(registry.schemes()))
         .with("codecs", codecs)
         .with("limits", limits)
         .with("machine", machine)
         .with("on PATH", programs())
         .with("settings", settings())
         .with("credentials", credentials())
+}
+
+/// Names as a list.
+fn names_json(names: Vec<&str>) -> Json {
+    names.into_iter().map(Json::from).collect()
 }
 
 /// What the names of this program start: another package's script of the same name may come first.

@@ -120,11 +120,6 @@ impl Dump {
     /// Whether `--coordinates`, `--variables` and `--groups` let the elements of a variable be printed as JSON.
     fn has_data(&self, variable: &zarr::nczarr::schema::Variable, full: &str) -> bool {
         let (group, _) = full.rsplit_once('/').unwrap_or(("", full));
-        let is_named = |name: &String, path: &str| {
-            let (name, path) = (composed(name), composed(path.trim_start_matches('/')));
-            let last = path.rsplit('/').next().unwrap_or_default();
-            name.trim_matches('/') == path || (!name.contains('/') && *name == *last)
-        };
         let dimension = variable.dimensions.first().and_then(|full| full.rsplit('/').next());
         let is_coordinate = variable.dimensions.len() == 1 && dimension == Some(&variable.name);
         (!self.coordinates || is_coordinate)
@@ -145,6 +140,13 @@ impl Dump {
         session.warn_about(array, &warnings);
         Ok(decoded.filter(|decoded| all || decoded.is_dates()).map(Decoded::show))
     }
+}
+
+/// Whether the name is the path of a node, or its last part.
+fn is_named(name: &str, path: &str) -> bool {
+    let (name, path) = (composed(name), composed(path.trim_start_matches('/')));
+    let last = path.rsplit('/').next().unwrap_or_default();
+    name.trim_matches('/') == path || (!name.contains('/') && *name == *last)
 }
 
 /// Says what was left out, and fails if a document is broken.
@@ -217,11 +219,10 @@ fn paths(group: &Group, path: &str, variables: &mut Vec<String>, groups: &mut Ve
 
 /// The last name of TARGET and --path, without its extension.
 fn name_of(target: &Target) -> String {
-    let last = |path: &str| path.rsplit('/').find(|name| !name.is_empty()).map(str::to_owned);
-    let name = last(&target.path);
+    let name = last_name(&target.path);
     let url = zarr::tools::netcdf_url(&target.target).ok().flatten();
     let store = url.map_or_else(|| target.target.clone(), |url| url.store);
-    let name = name.or_else(|| last(store.split('?').next().unwrap_or_default()));
+    let name = name.or_else(|| last_name(store.split('?').next().unwrap_or_default()));
     let name = name.unwrap_or_else(|| "dataset".into());
     match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => {
@@ -231,17 +232,24 @@ fn name_of(target: &Target) -> String {
     }
 }
 
+/// The last name of a path.
+fn last_name(path: &str) -> Option<String> {
+    path.rsplit('/').find(|name| !name.is_empty()).map(str::to_owned)
+}
+
 fn precision(text: &str) -> Result<Precision, String> {
-    let digits = |text: &str| {
-        let digits: Option<usize> = text.parse().ok().filter(|digits| (1..=20).contains(digits));
-        digits.ok_or_else(|| format!("invalid number of digits `{text}`: expected 1 to 20"))
-    };
     let usual = Precision::default();
     Ok(match text.split_once(',') {
         None => Precision { float: digits(text)?, ..usual },
         Some(("", double)) => Precision { double: digits(double)?, ..usual },
         Some((float, double)) => Precision { float: digits(float)?, double: digits(double)? },
     })
+}
+
+/// A number of digits.
+fn digits(text: &str) -> Result<usize, String> {
+    let digits: Option<usize> = text.parse().ok().filter(|digits| (1..=20).contains(digits));
+    digits.ok_or_else(|| format!("invalid number of digits `{text}`: expected 1 to 20"))
 }
 
 #[cfg(test)]

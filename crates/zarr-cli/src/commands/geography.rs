@@ -7,6 +7,7 @@ use zarr_plot::meaning::geo::{Georeference, MapLevels, Projection};
 use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
+use crate::json::or_null;
 use crate::session::{Session, Target};
 
 /// Attributes by which an array says itself where it is.
@@ -47,8 +48,11 @@ pub(super) fn lines(array: &Array) -> Vec<(&'static str, String)> {
         let up = if place.is_north_up() { ", north up" } else { "" };
         let steps = match place.transform() {
             Some(transform) if transform.b == 0.0 && transform.d == 0.0 => {
-                let step = |step: f64| digits.of_float(step);
-                format!("steps of {} and {}{unit}{up}", step(transform.a), step(transform.e))
+                format!(
+                    "steps of {} and {}{unit}{up}",
+                    digits.of_float(transform.a),
+                    digits.of_float(transform.e)
+                )
             }
             Some(_) => "at an angle to the coordinates".to_owned(),
             None => format!("steps that differ{up}"),
@@ -65,7 +69,6 @@ pub(super) fn lines(array: &Array) -> Vec<(&'static str, String)> {
 pub(super) fn members(array: &Array) -> Option<Object> {
     let found = georeference(array)?;
     let crs = found.crs.as_ref()?;
-    let text = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
     let projection = match &crs.projection {
         Projection::Geographic => "geographic",
         Projection::WebMercator => "web_mercator",
@@ -73,8 +76,8 @@ pub(super) fn members(array: &Array) -> Option<Object> {
         Projection::Other(_) => "other",
     };
     let of_crs = Object::new()
-        .with("code", text(&crs.code))
-        .with("name", text(&crs.name))
+        .with("code", or_null(crs.code.as_deref()))
+        .with("name", or_null(crs.name.as_deref()))
         .with("projection", projection)
         .with("source", crs.source.as_str());
     let mut object = Object::new().with("crs", of_crs);

@@ -18,6 +18,7 @@ use super::{Out, contents, ls, netcdf};
 use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
+use crate::json::or_null;
 use crate::session::{self, Session, Target};
 
 /// Up to this number of chunks, those that are stored are counted without a word.
@@ -224,7 +225,6 @@ fn group_members(group: &Group, object: Object) -> Object {
 
 fn array_members(array: &Array, object: Object) -> Object {
     let metadata = array.metadata();
-    let optional = |number: Option<u64>| number.map_or(Json::Null, Json::from);
     let codecs = metadata.codecs.iter().map(|spec| {
         let object = Object::new().with("name", spec.name.as_str());
         Json::from(object.with("configuration", spec.configuration.clone()))
@@ -244,11 +244,11 @@ fn array_members(array: &Array, object: Object) -> Object {
         .with("shape", &metadata.shape[..])
         .with("data_type", metadata.declared_type.clone())
         .with("data_type_name", metadata.data_type.to_string())
-        .with("item_size", optional(item_size(&metadata.data_type)))
+        .with("item_size", or_null(item_size(&metadata.data_type)))
         .with("chunk_shape", chunk_shape.as_deref().map_or(Json::Null, Json::from))
-        .with("chunk_count", optional(count))
+        .with("chunk_count", or_null(count))
         .with("shard_shape", metadata.shard_shape().as_deref().map_or(Json::Null, Json::from))
-        .with("shard_count", optional(shard_count(&metadata)))
+        .with("shard_count", or_null(shard_count(&metadata)))
         .with("chunk_key_separator", separator)
         .with("codecs", codecs.collect::<Json>())
         .with("fill_value", metadata.declared_fill.clone())
@@ -429,7 +429,6 @@ fn describe_children(
     is_netcdf: bool,
     out: Out<'_>,
 ) -> Result<(), Failure> {
-    let is_group = |child: &Child| child.kind == Some(zarr::NodeKind::Group);
     let contents = contents::Contents::of(group, children);
     let mut names = Vec::new();
     for child in children {
@@ -452,6 +451,11 @@ fn describe_children(
         line(out, "groups", names.join("  "))?;
     }
     Ok(())
+}
+
+/// Whether a child is a group.
+fn is_group(child: &Child) -> bool {
+    child.kind == Some(zarr::NodeKind::Group)
 }
 
 fn describe_attributes(attributes: &Object, out: Out<'_>) -> Result<(), Failure> {

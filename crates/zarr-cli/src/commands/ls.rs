@@ -12,6 +12,7 @@ use zarr::{
 use super::Out;
 use crate::failure::Failure;
 use crate::human;
+use crate::json::or_null;
 use crate::session::{self, Session, Target};
 
 /// List groups and arrays: with -l kind, type, shape, chunks, stored bytes and how many chunks are written
@@ -202,25 +203,23 @@ impl Ls {
     fn members(&self, entry: &Entry) -> Json {
         let kind = entry.kind.map_or(Json::Null, |kind| kind.name().into());
         let mut object = Object::new().with("name", entry.name.as_str()).with("node_type", kind);
-        let optional = |number: Option<u64>| number.map_or(Json::Null, Json::from);
-        let shape = |shape: Option<Vec<u64>>| shape.as_deref().map_or(Json::Null, Json::from);
         if let Some(Measured { array, stored }) = &entry.array {
             let metadata = array.metadata();
             object = object
                 .with("path", array.path().as_str())
                 .with("data_type", metadata.data_type.to_string())
                 .with("shape", &metadata.shape[..])
-                .with("chunk_shape", shape(array.chunk_shape()))
-                .with("shard_shape", shape(array.shard_shape()));
+                .with("chunk_shape", or_null(array.chunk_shape().as_deref()))
+                .with("shard_shape", or_null(array.shard_shape().as_deref()));
             if self.long || self.by_size {
                 let ratio = stored.and_then(|stored| ratio(array, stored));
                 let ratio = ratio.map_or(Json::Null, |r| Json::Number(format!("{r:.3}").into()));
                 object = object
-                    .with("bytes", optional(size(&metadata)))
-                    .with("stored_bytes", optional(stored.map(|stored| stored.bytes)))
+                    .with("bytes", or_null(size(&metadata)))
+                    .with("stored_bytes", or_null(stored.map(|stored| stored.bytes)))
                     .with("storage_ratio", ratio)
-                    .with("stored_chunks", optional(stored.map(|stored| stored.chunks)))
-                    .with("chunk_count", optional(objects(&metadata)));
+                    .with("stored_chunks", or_null(stored.map(|stored| stored.chunks)))
+                    .with("chunk_count", or_null(objects(&metadata)));
             }
         }
         if let Some(error) = &entry.failed {

@@ -90,15 +90,18 @@ pub(super) fn source(
     new: &NewDataset,
 ) -> Result<Dataset, Failure> {
     let url = zarr::tools::dataset_url(source)?;
-    let options = |zarr| match new.profile {
-        // NCZarr has all that a netCDF file says.
+    let dataset = url.open(&dataset_options(new.profile, session.options()?))?;
+    match session.whole_to_copy(&dataset.hierarchy(), dataset.root_path())? {
+        Some(zarr) => Ok(url.open(&dataset_options(new.profile, zarr))?),
+        None => Ok(dataset),
+    }
+}
+
+/// How a netCDF file is opened: NCZarr has all that it says.
+fn dataset_options(profile: Profile, zarr: OpenOptions) -> DatasetOptions {
+    match profile {
         Profile::Nczarr => DatasetOptions::of(zarr).file_types(),
         _ => DatasetOptions::of(zarr),
-    };
-    let dataset = url.open(&options(session.options()?))?;
-    match session.whole_to_copy(&dataset.hierarchy(), dataset.root_path())? {
-        Some(zarr) => Ok(url.open(&options(zarr))?),
-        None => Ok(dataset),
     }
 }
 

@@ -11,6 +11,7 @@ use zarr::{Json, Object};
 
 use super::Out;
 use crate::failure::Failure;
+use crate::json::or_null;
 use crate::ncrc::{self, Entry};
 use crate::session::Session;
 
@@ -231,13 +232,12 @@ fn check(
         session.warn_of(&dataset.warnings());
     }
     if session.is_json() {
-        let text = |text: &Option<String>| text.as_deref().map_or(Json::Null, Json::from);
         let library = own.first().map(|entry| entry.library.clone());
         let found = Object::new()
             .with("file", shown)
-            .with("library", text(&library))
-            .with("ncdump", text(&ncdump))
-            .with("type", text(&typed))
+            .with("library", or_null(library.as_deref()))
+            .with("ncdump", or_null(ncdump.as_deref()))
+            .with("type", or_null(typed.as_deref()))
             .with("problems", problems.iter().map(|it| Json::from(it.as_str())).collect::<Json>());
         writeln!(out, "{}", Json::from(found))?;
     } else {

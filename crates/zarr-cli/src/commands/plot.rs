@@ -153,7 +153,6 @@ fn color_map(text: &str) -> Result<ColorMap, PictureError> {
 
 fn size(text: &str) -> Result<(u32, u32), String> {
     let (width, height) = text.split_once(['x', '×']).unwrap_or((text, ""));
-    let side = |text: &str| text.trim().parse().ok().filter(|&side| side <= MOST_SIDE);
     match side(width).zip(side(height)) {
         Some(size) if size.0 >= LEAST_SIZE.0 && size.1 >= LEAST_SIZE.1 => Ok(size),
         Some(_) => {
@@ -164,6 +163,11 @@ fn size(text: &str) -> Result<(u32, u32), String> {
         }
         None => Err(format!("write it as in 800x600, at most {MOST_SIDE} a side")),
     }
+}
+
+/// The length of a side.
+fn side(text: &str) -> Option<u32> {
+    text.trim().parse().ok().filter(|&side| side <= MOST_SIDE)
 }
 
 impl From<PictureError> for Failure {
@@ -645,21 +649,30 @@ fn along(elements: &Elements) -> Result<Vec<Along>, String> {
 /// environment names no program that has another way.
 fn terminal(session: &Session, is_picture: bool) -> (Terminal, usize, usize) {
     let is_terminal = io::stdout().is_terminal();
-    let variable = |name: &str| std::env::var(name).ok();
     let kind = match session.color() {
         crate::terminal::Color::Auto if !is_terminal => Terminal::Plain,
-        crate::terminal::Color::Auto => Terminal::of(variable, None),
-        color => Terminal::of(variable, Some(color.shows(is_terminal))),
+        crate::terminal::Color::Auto => Terminal::of(environment, None),
+        color => Terminal::of(environment, Some(color.shows(is_terminal))),
     };
     let has_name = std::env::var("TERM").is_ok_and(|term| !term.is_empty() && term != "dumb");
     let asks = is_picture && is_terminal && has_name && session.color().shows(true);
     let kind = if asks && !kind.has_pictures() { kind.told(tty::primary()) } else { kind };
-    let number = |name: &str| variable(name).and_then(|text| text.parse().ok());
     let size = console::Term::stdout().size_checked();
-    let (rows, columns) =
-        size.unwrap_or_else(|| (number("LINES").unwrap_or(24), number("COLUMNS").unwrap_or(80)));
+    let (rows, columns) = size.unwrap_or_else(|| {
+        (environment_number("LINES").unwrap_or(24), environment_number("COLUMNS").unwrap_or(80))
+    });
     let columns = usize::from(columns).clamp(10, 160);
     (kind, columns, usize::from(rows).saturating_sub(3).clamp(4, 60))
+}
+
+/// A variable of the environment.
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// A variable of the environment that is a number.
+fn environment_number(name: &str) -> Option<u16> {
+    environment(name)?.parse().ok()
 }
 
 fn write_scene(place: &Place<'_>, scene: &Scene, out: Out<'_>) -> Result<(), Failure> {

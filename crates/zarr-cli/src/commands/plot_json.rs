@@ -21,24 +21,26 @@ pub(super) fn values(
     reduce: Option<Reduce>,
 ) -> Result<Json, PictureError> {
     let plane = slice(&of.array, &of.meaning, view, at_most, reduce)?;
-    let axis = |axis: Option<usize>, block: u64| {
-        let Some(axis) = axis else { return Json::Null };
-        let (name, along) = (of.axes[axis].name.as_deref(), &view.along[axis]);
-        let object = Object::new()
-            .with("axis", axis as u64)
-            .with("name", name.map_or(Json::Null, Json::from))
-            .with("start", along.start)
-            .with("step", along.step)
-            .with("len", along.len)
-            .with("block", block);
-        Json::from(object)
-    };
     let rows = plane.values.chunks(plane.width.max(1));
     let rows = rows.map(|row| row.iter().copied().map(Json::from).collect::<Json>());
     let object = subject(of)
-        .with("x", axis(view.x, plane.block.0))
-        .with("y", axis(view.y, plane.block.1))
+        .with("x", axis(of, view, view.x, plane.block.0))
+        .with("y", axis(of, view, view.y, plane.block.1))
         .with("is_mean", plane.is_mean)
         .with("values", rows.collect::<Json>());
     Ok(object.into())
+}
+
+/// What is shown along an axis, in blocks of so many elements.
+fn axis(of: &Subject, view: &View, axis: Option<usize>, block: u64) -> Json {
+    let Some(axis) = axis else { return Json::Null };
+    let (name, along) = (of.axes[axis].name.as_deref(), &view.along[axis]);
+    let object = Object::new()
+        .with("axis", axis as u64)
+        .with("name", name.map_or(Json::Null, Json::from))
+        .with("start", along.start)
+        .with("step", along.step)
+        .with("len", along.len)
+        .with("block", block);
+    Json::from(object)
 }

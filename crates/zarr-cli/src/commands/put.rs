@@ -222,12 +222,11 @@ fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, 
         }
         (Some(due), None) => {
             let (found, due) = (human::python(&header.descr), human::python(&due));
-            let bare = |descr: &str| descr.trim_matches('\'').to_owned();
             let why = format!(
                 "holds `{}`, the array `{}` ({data_type}); convert it first, in NumPy \
                  with `x.astype({due})`",
-                bare(&found),
-                bare(&due)
+                found.trim_matches('\''),
+                due.trim_matches('\'')
             );
             return Err(why);
         }
@@ -236,8 +235,7 @@ fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, 
         }
     };
     let shape = region.shape();
-    let long = |shape: &[u64]| shape.iter().copied().filter(|&len| len != 1).collect::<Vec<_>>();
-    if header.shape != shape && long(&header.shape) != long(&shape) {
+    if header.shape != shape && without_ones(&header.shape) != without_ones(&shape) {
         let why = format!(
             "has the shape {}, the region {}",
             human::shape(&header.shape),
@@ -246,6 +244,11 @@ fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, 
         return Err(why);
     }
     Ok(swap)
+}
+
+/// A shape without the axes of length 1.
+fn without_ones(shape: &[u64]) -> Vec<u64> {
+    shape.iter().copied().filter(|&len| len != 1).collect()
 }
 
 impl Input<'_> {

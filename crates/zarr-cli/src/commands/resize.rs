@@ -127,7 +127,6 @@ pub(super) fn publish_lengths(
 
 /// Says which other arrays of the group have another length along dimensions of the same names: xarray and netCDF need them equal.
 pub(super) fn tell_others(session: &Session, array: &Array, shape: &[u64], axes: &[usize]) {
-    let names_of = |array: &Array| array.metadata().dimension_names.clone().unwrap_or_default();
     let names = names_of(array);
     if !axes.iter().any(|&axis| matches!(names.get(axis), Some(Some(_)))) {
         return;
@@ -163,4 +162,9 @@ pub(super) fn tell_others(session: &Session, array: &Array, shape: &[u64], axes:
         }
     }
     session.warn_about(array, &notes);
+}
+
+/// The names of an array's dimensions; without names, none.
+fn names_of(array: &Array) -> Vec<Option<String>> {
+    array.metadata().dimension_names.clone().unwrap_or_default()
 }

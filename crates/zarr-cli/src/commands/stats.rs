@@ -415,16 +415,8 @@ fn describe_numbers(
             line(out, label, human::count(count))?;
         }
     }
-    let end = |end: &Option<(ScalarValue, Vec<u64>)>| match end {
-        None => "no values".to_owned(),
-        Some((value, at)) => {
-            let value = shown(*value, numbers.time, ends);
-            let at: Vec<String> = at.iter().map(u64::to_string).collect();
-            if at.is_empty() { value } else { format!("{value}  at {}", at.join(",")) }
-        }
-    };
-    line(out, "min", end(&numbers.min))?;
-    line(out, "max", end(&numbers.max))?;
+    line(out, "min", end_with_place(&numbers.min, numbers.time, ends))?;
+    line(out, "max", end_with_place(&numbers.max, numbers.time, ends))?;
     if numbers.count == 0 {
         return Ok(());
     }
@@ -447,19 +439,35 @@ fn describe_numbers(
     Ok(())
 }
 
+/// The value of an end, with its place.
+fn end_with_place(
+    end: &Option<(ScalarValue, Vec<u64>)>,
+    time: Option<TimeUnits>,
+    digits: Digits,
+) -> String {
+    let Some((value, place)) = end else { return "no values".to_owned() };
+    let value = shown(*value, time, digits);
+    let place: Vec<String> = place.iter().map(u64::to_string).collect();
+    if place.is_empty() { value } else { format!("{value}  at {}", place.join(",")) }
+}
+
 /// Two more lines below those of numbers, and what the weights are of.
 fn describe_by_area(found: &ByArea, out: Out<'_>) -> Result<(), Failure> {
     let of = match &found.bounds {
         Some(path) => format!("areas between the latitudes in {path}"),
         None => "cosine of the latitude".to_owned(),
     };
-    let number = |value: f64| if value.is_nan() { "no values".to_owned() } else { short(value) };
     line(
         out,
         "mean by area",
         format!("{}  weights: {}", number(found.mean), human::printable(&of)),
     )?;
     line(out, "std by area", number(found.std))
+}
+
+/// A number, or that there are no values.
+fn number(value: f64) -> String {
+    if value.is_nan() { "no values".to_owned() } else { short(value) }
 }
 
 fn describe_texts(texts: &Texts, out: Out<'_>) -> Result<(), Failure> {
@@ -520,17 +528,14 @@ fn row(name: &str, meaning: &Meaning, found: &Statistics) -> Vec<[String; 9]> {
             let none = String::new;
             match &column.found {
                 Found::Numbers(numbers) => {
-                    let end = |end: &Option<(ScalarValue, Vec<u64>)>| {
-                        end.as_ref().map_or_else(none, |(value, _)| brief(*value, numbers.time))
-                    };
                     let some = |text: String| if numbers.count == 0 { none() } else { text };
                     [
                         name,
                         human::count(numbers.count),
                         human::count(numbers.missing),
                         human::count(numbers.nan),
-                        end(&numbers.min),
-                        end(&numbers.max),
+                        brief_end(&numbers.min, numbers.time),
+                        brief_end(&numbers.max, numbers.time),
                         some(brief(ScalarValue::Float(numbers.mean), numbers.time)),
                         some(short(numbers.std)),
                         if numbers.time.is_some() { none() } else { units },
@@ -544,6 +549,11 @@ fn row(name: &str, meaning: &Meaning, found: &Statistics) -> Vec<[String; 9]> {
             }
         })
         .collect()
+}
+
+/// The value of an end, nothing if there is none.
+fn brief_end(end: &Option<(ScalarValue, Vec<u64>)>, time: Option<TimeUnits>) -> String {
+    end.as_ref().map_or_else(String::new, |(value, _)| brief(*value, time))
 }
 
 /// Columns: the first to the left, numbers to the right, the last as it is.

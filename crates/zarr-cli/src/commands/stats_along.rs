@@ -127,13 +127,9 @@ fn csv(
     found: &AlongAxes,
     out: Out<'_>,
 ) -> Result<(), Failure> {
-    let quoted = |text: &str| {
-        let is_plain = !text.contains([',', '"', '\n', '\r']);
-        if is_plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
-    };
     let names = found.axes.iter().map(|&axis| match &all[axis].name {
-        Some(name) => quoted(name),
-        None => quoted(&format!("axis {axis}")),
+        Some(name) => csv_text(name),
+        None => csv_text(&format!("axis {axis}")),
     });
     let columns = ["count", "missing", "nan", "min", "max", "mean", "std"].map(str::to_owned);
     writeln!(out, "{}", names.chain(columns).collect::<Vec<_>>().join(","))?;
@@ -147,10 +143,16 @@ fn csv(
         let counts = [cell.count, cell.missing, cell.nan].map(|count| count.to_string());
         let mean = Some(ScalarValue::Float(cell.mean));
         let values = [value(cell.min), value(cell.max), value(mean), std];
-        let words = words(labels, n).into_iter().map(quoted);
+        let words = words(labels, n).into_iter().map(csv_text);
         writeln!(out, "{}", words.chain(counts).chain(values).collect::<Vec<_>>().join(","))?;
     }
     Ok(())
+}
+
+/// A text in CSV, in quotes where it needs them.
+fn csv_text(text: &str) -> String {
+    let is_plain = !text.contains([',', '"', '\n', '\r']);
+    if is_plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
 /// An array of records; NaN where there is nothing.
@@ -172,17 +174,22 @@ fn npy(found: &AlongAxes, out: Out<'_>) -> Result<(), Failure> {
         for count in [cell.count, cell.missing, cell.nan] {
             out.write_all(&count.to_le_bytes())?;
         }
-        let end = |end: Option<ScalarValue>| match end {
-            Some(ScalarValue::Integer(number)) => number as f64,
-            Some(ScalarValue::Float(number)) => number,
-            None => f64::NAN,
-        };
-        let some = |number: f64| if cell.count > 0 { number } else { f64::NAN };
-        for number in [end(cell.min), end(cell.max), some(cell.mean), some(cell.std)] {
+        let ends = [as_float(cell.min), as_float(cell.max)];
+        let moments = if cell.count > 0 { [cell.mean, cell.std] } else { [f64::NAN; 2] };
+        for number in ends.into_iter().chain(moments) {
             out.write_all(&number.to_le_bytes())?;
         }
     }
     Ok(())
+}
+
+/// An end as a number, NaN if there is none.
+fn as_float(end: Option<ScalarValue>) -> f64 {
+    match end {
+        Some(ScalarValue::Integer(number)) => number as f64,
+        Some(ScalarValue::Float(number)) => number,
+        None => f64::NAN,
+    }
 }
 
 /// A line for each of the chunks that differ most from the others.

@@ -69,10 +69,10 @@ pub(crate) struct Sync {
 impl Sync {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         session.show_calls();
-        let whole = |target: &str| Target::new(target, "/");
-        let source = session.open(&whole(&self.source))?;
+        let source = session.open(&Target::new(&self.source, "/"))?;
         let dialect = source.hierarchy().dialect();
-        let place = session.copy_place(&whole(&self.target), None, dialect, &self.care)?;
+        let place =
+            session.copy_place(&Target::new(&self.target, "/"), None, dialect, &self.care)?;
         let bar = Progress::of_bytes(0, false);
         let cancel = CancelToken::new();
         let options = SyncOptions {

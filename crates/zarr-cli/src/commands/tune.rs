@@ -11,6 +11,7 @@ use zarr::{Array, Json, Node, Object};
 use super::Out;
 use crate::failure::Failure;
 use crate::human;
+use crate::json::or_null;
 use crate::parse::{self, Written};
 use crate::progress::Progress;
 use crate::session::{Session, Target};
@@ -214,55 +215,10 @@ impl Tune {
     }
 
     fn json(&self, report: &TuneReport) -> Json {
-        let shape = |shape: &[u64]| Json::from(shape);
-        let candidate = |it: &Candidate, is_now: bool| {
-            let readers: Json = it.readers.iter().map(|reader| Json::from(reader.name())).collect();
-            let codecs: Json = it.codecs.iter().map(|codec| Json::from(&codec[..])).collect();
-            let reads = it.reads.iter().map(|read| {
-                Json::from(
-                    Object::new()
-                        .with("objects", Json::float(read.count.objects))
-                        .with("requests", Json::float(read.count.requests))
-                        .with("chunks", Json::float(read.count.chunks))
-                        .with("bytes", Json::float(read.count.bytes))
-                        .with("seconds", Json::float(read.seconds))
-                        .with("price", Json::float(read.price)),
-                )
-            });
-            let mut object = Object::new()
-                .with("chunks", shape(&it.chunks))
-                .with("shards", it.shards.as_deref().map_or(Json::Null, shape))
-                .with("codecs", codecs)
-                .with("stored_bytes", it.stored_bytes)
-                .with("stored_interval", shape(&[it.stored_interval.0, it.stored_interval.1]))
-                .with("objects", it.objects)
-                .with("list_requests", it.list_requests)
-                .with("writer_memory", it.writer_memory)
-                .with("encode_bytes_per_second", Json::float(it.encode_speed))
-                .with("decode_bytes_per_second", Json::float(it.decode_speed))
-                .with("measured_chunks", it.measured_chunks)
-                .with("seconds", Json::float(it.seconds))
-                .with("read_price", Json::float(it.read_price))
-                .with("write_price", Json::float(it.write_price))
-                .with("reads", reads.collect::<Json>());
-            if !is_now {
-                object.insert("readers", readers);
-                object.insert("copy", self.copy_line(it));
-            }
-            if let Some(lossy) = &it.lossy {
-                let lossy = Object::new()
-                    .with("keepbits", lossy.keepbits)
-                    .with("relative_bound", Json::float(lossy.relative_bound))
-                    .with("relative_error", Json::float(lossy.relative_error))
-                    .with("absolute_error", Json::float(lossy.absolute_error));
-                object.insert("lossy", lossy);
-            }
-            Json::from(object)
-        };
         let patterns = report.patterns.iter().map(|read| {
             let object = Object::new()
                 .with("name", &read.name[..])
-                .with("lengths", shape(&read.lengths))
+                .with("lengths", &read.lengths[..])
                 .with("weight", Json::float(read.weight));
             Json::from(object)
         });
@@ -273,29 +229,70 @@ impl Tune {
             .with("array_bytes", report.sample.array_bytes)
             .with("present", Json::float(report.sample.present));
         let advised = report.advised.map_or(Json::Null, |number| Json::from(number as u64 + 1));
-        let candidates = report.candidates.iter().map(|it| candidate(it, false));
+        let candidates = report.candidates.iter().map(|it| self.candidate(it, false));
         let notes: Json = report.notes.iter().map(|note| Json::from(&note[..])).collect();
         let object = Object::new()
             .with("reads", patterns.collect::<Json>())
             .with("store", report.service.to_json())
             .with("threads", report.threads as u64)
             .with("sample", sample)
-            .with("now", candidate(&report.now, true))
+            .with("now", self.candidate(&report.now, true))
             .with("candidates", candidates.collect::<Json>())
             .with("advised", advised)
             .with("reason", &report.reason[..])
             .with("notes", notes);
         object.into()
     }
+
+    /// A layout with what was measured and modelled of it.
+    fn candidate(&self, it: &Candidate, is_now: bool) -> Json {
+        let readers: Json = it.readers.iter().map(|reader| Json::from(reader.name())).collect();
+        let codecs: Json = it.codecs.iter().map(|codec| Json::from(&codec[..])).collect();
+        let reads = it.reads.iter().map(|read| {
+            Json::from(
+                Object::new()
+                    .with("objects", Json::float(read.count.objects))
+                    .with("requests", Json::float(read.count.requests))
+                    .with("chunks", Json::float(read.count.chunks))
+                    .with("bytes", Json::float(read.count.bytes))
+                    .with("seconds", Json::float(read.seconds))
+                    .with("price", Json::float(read.price)),
+            )
+        });
+        let mut object = Object::new()
+            .with("chunks", &it.chunks[..])
+            .with("shards", or_null(it.shards.as_deref()))
+            .with("codecs", codecs)
+            .with("stored_bytes", it.stored_bytes)
+            .with("stored_interval", &[it.stored_interval.0, it.stored_interval.1][..])
+            .with("objects", it.objects)
+            .with("list_requests", it.list_requests)
+            .with("writer_memory", it.writer_memory)
+            .with("encode_bytes_per_second", Json::float(it.encode_speed))
+            .with("decode_bytes_per_second", Json::float(it.decode_speed))
+            .with("measured_chunks", it.measured_chunks)
+            .with("seconds", Json::float(it.seconds))
+            .with("read_price", Json::float(it.read_price))
+            .with("write_price", Json::float(it.write_price))
+            .with("reads", reads.collect::<Json>());
+        if !is_now {
+            object.insert("readers", readers);
+            object.insert("copy", self.copy_line(it));
+        }
+        if let Some(lossy) = &it.lossy {
+            let lossy = Object::new()
+                .with("keepbits", lossy.keepbits)
+                .with("relative_bound", Json::float(lossy.relative_bound))
+                .with("relative_error", Json::float(lossy.relative_error))
+                .with("absolute_error", Json::float(lossy.absolute_error));
+            object.insert("lossy", lossy);
+        }
+        Json::from(object)
+    }
 }
 
 /// A line of the table.
 fn row(number: &str, it: &Candidate) -> [String; 12] {
-    let price = |dollars: f64| match dollars {
-        0.0 => "0".to_owned(),
-        dollars if dollars < 0.01 => format!("{dollars:.1e}"),
-        dollars => format!("{dollars:.2}"),
-    };
     let (low, high) = it.stored_interval;
     let half = (high.saturating_sub(low)) as f64 / 2.0 / it.stored_bytes.max(1) as f64 * 100.0;
     let interval = if half < 0.05 { String::new() } else { format!(" ±{half:.1}%") };
@@ -314,6 +311,15 @@ fn row(number: &str, it: &Candidate) -> [String; 12] {
         price(it.write_price),
         it.readers.iter().map(|reader| reader.name()).collect::<Vec<_>>().join(" "),
     ]
+}
+
+/// A price in dollars.
+fn price(dollars: f64) -> String {
+    match dollars {
+        0.0 => "0".to_owned(),
+        dollars if dollars < 0.01 => format!("{dollars:.1e}"),
+        dollars => format!("{dollars:.2}"),
+    }
 }
 
 /// `1×720×1440`.

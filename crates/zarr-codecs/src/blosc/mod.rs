@@ -138,7 +138,6 @@ impl BytesToBytes for Blosc {
 
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
         self.check_encodes()?;
-        let refuse = |why: String| CodecError::Value { codec: CODEC, why };
         if decoded.len() > ffi::MAX_SIZE {
             let why = format!("{} bytes are more than a buffer holds", decoded.len());
             return Err(refuse(why));
@@ -204,6 +203,11 @@ impl BytesToBytes for Blosc {
     }
 }
 
+/// The error of bytes that cannot be compressed.
+fn refuse(why: String) -> CodecError {
+    CodecError::Value { codec: CODEC, why }
+}
+
 /// The header of a buffer.
 #[derive(Clone, Copy, Debug)]
 struct Header {
@@ -223,19 +227,14 @@ const ZSTD: u8 = 4;
 impl Header {
     /// The header, if it can be this buffer's.
     fn read(encoded: &[u8]) -> Result<Header, CodecError> {
-        let damaged = |why: &str| CodecError::corrupt(CODEC, why);
         let Some(header) = encoded.first_chunk::<HEADER>() else {
-            return Err(damaged("the header is truncated"));
-        };
-        let word = |at: usize| {
-            let bytes = [header[at], header[at + 1], header[at + 2], header[at + 3]];
-            u32::from_le_bytes(bytes) as usize
+            return Err(CodecError::corrupt(CODEC, "the header is truncated"));
         };
         if header[0] != 2 {
-            return Err(damaged("this is not a Blosc 1 buffer"));
+            return Err(CodecError::corrupt(CODEC, "this is not a Blosc 1 buffer"));
         }
-        if word(12) != encoded.len() {
-            let (says, is) = (word(12), encoded.len());
+        if word(header, 12) != encoded.len() {
+            let (says, is) = (word(header, 12), encoded.len());
             let why = format!("the header promises {says} encoded bytes, found {is}");
             return Err(CodecError::corrupt(CODEC, why));
         }
@@ -243,8 +242,8 @@ impl Header {
         Ok(Header {
             flags: header[2],
             type_size: header[3].into(),
-            size: size.ok_or_else(|| damaged("the header is damaged"))?,
-            block_size: word(8),
+            size: size.ok_or_else(|| CodecError::corrupt(CODEC, "the header is damaged"))?,
+            block_size: word(header, 8),
         })
     }
 
@@ -291,6 +290,12 @@ impl Header {
             None => Err(CodecError::corrupt(CODEC, "the blocks are damaged")),
         }
     }
+}
+
+/// A number of four bytes in the header.
+fn word(header: &[u8; HEADER], at: usize) -> usize {
+    let bytes = [header[at], header[at + 1], header[at + 2], header[at + 3]];
+    u32::from_le_bytes(bytes) as usize
 }
 
 #[cfg(test)]

@@ -44,16 +44,12 @@ pub(crate) fn build(spec: &CodecSpec, _: &ChunkContext) -> Result<Codec, Metadat
 
 impl BytesToBytes for Lz4 {
     fn encode<'a>(&self, decoded: Cow<'a, [u8]>) -> CodecResult<'a> {
-        let too_long = || CodecError::Value {
-            codec: CODEC,
-            why: format!("{} bytes are more than a block holds", decoded.len()),
-        };
-        let bound = compress_bound(decoded.len()).map_err(|_| too_long())?;
+        let bound = compress_bound(decoded.len()).map_err(|_| too_long(decoded.len()))?;
         let out = buffer_pool::room(SIZE_BYTES + bound);
         let mut out = out.ok_or(CodecError::Limit { codec: CODEC, limit: isize::MAX as u64 })?;
         out.extend_from_slice(&(decoded.len() as u32).to_le_bytes());
         if !ffi::compress(&decoded, self.acceleration, &mut out) {
-            return Err(too_long());
+            return Err(too_long(decoded.len()));
         }
         buffer_pool::release(decoded);
         Ok(Cow::Owned(out))
@@ -82,6 +78,11 @@ impl BytesToBytes for Lz4 {
         let configuration = Object::new().with("acceleration", i64::from(self.acceleration));
         in_every_dialect(dialect, "numcodecs.lz4", "lz4", configuration)
     }
+}
+
+/// The error of more bytes than LZ4 compresses at once.
+fn too_long(len: usize) -> CodecError {
+    CodecError::Value { codec: CODEC, why: format!("{len} bytes are more than a block holds") }
 }
 
 /// The decoded size that precedes the block, and the block.

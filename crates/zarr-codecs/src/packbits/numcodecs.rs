@@ -47,7 +47,6 @@ impl BytesToBytes for PackBits {
             return Err(CodecError::corrupt(Self::CODEC, why));
         }
         let (whole, rest) = decoded.as_chunks::<8>();
-        let pack = |bools: &[u8]| bools.iter().fold(0, |bits, bool| bits << 1 | bool);
         let padding = (8 - rest.len()) % 8;
         let mut out = Vec::with_capacity(2 + whole.len());
         out.push(padding as u8);
@@ -59,12 +58,15 @@ impl BytesToBytes for PackBits {
     }
 
     fn decode<'a>(&self, encoded: Cow<'a, [u8]>, size: DecodedSize) -> CodecResult<'a> {
-        let corrupt = |why: &str| CodecError::corrupt(Self::CODEC, why);
-        let (&padding, packed) =
-            encoded.split_first().ok_or_else(|| corrupt("the padding count is missing"))?;
+        let (&padding, packed) = encoded
+            .split_first()
+            .ok_or_else(|| CodecError::corrupt(Self::CODEC, "the padding count is missing"))?;
         let bits = packed.len() as u64 * 8;
         if padding > 7 || u64::from(padding) > bits {
-            return Err(corrupt(&format!("{padding} of {bits} bits cannot be padding")));
+            return Err(CodecError::corrupt(
+                Self::CODEC,
+                format!("{padding} of {bits} bits cannot be padding"),
+            ));
         }
         let len = bits - u64::from(padding);
         size.check(Self::CODEC, len)?;
@@ -89,6 +91,11 @@ impl BytesToBytes for PackBits {
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         metadata::numcodecs(dialect, Self::CODEC, Object::new())
     }
+}
+
+/// The bits of at most eight bools, the first the highest.
+fn pack(bools: &[u8]) -> u8 {
+    bools.iter().fold(0, |bits, bool| bits << 1 | bool)
 }
 
 #[cfg(test)]

@@ -103,15 +103,8 @@ impl Sharding {
         let mut scratch = Vec::new();
         let part = part.select(&touched.tile.output, &mut scratch);
         let (shape, within) = (&self.inner_shape, &touched.tile.within);
-        let encoded = |chunk: View<'_>| {
-            if self.is_fill(&chunk) {
-                Ok(None)
-            } else {
-                Ok(Some(self.inner.encode(chunk)?.into_owned()))
-            }
-        };
         if within.is_all(shape) {
-            return encoded(part);
+            return self.encoded(part);
         }
         let old = touched.old.as_ref();
         if let Some(edit) = self.inner.edit(shape, within, old.is_some()) {
@@ -130,7 +123,16 @@ impl Sharding {
             }
         }
         view.scatter(within, &part);
-        encoded(View::new(&memory, shape, self.cell).with_var_buffer(part.var_buffer()))
+        let view = View::new(&memory, shape, self.cell).with_var_buffer(part.var_buffer());
+        self.encoded(view)
+    }
+
+    /// An inner chunk as it is stored, none if it is all fill value.
+    fn encoded(&self, chunk: View<'_>) -> Result<Option<Vec<u8>>, CodecError> {
+        if self.is_fill(&chunk) {
+            return Ok(None);
+        }
+        Ok(Some(self.inner.encode(chunk)?.into_owned()))
     }
 }
 

@@ -54,12 +54,11 @@ impl NumberType {
         {
             return Ok(Some(NumberType { endian: endian.unwrap_or(number.endian), ..number }));
         }
-        let wrong = |why: String| parameters.invalid(name, why);
         if core.is_some() || NumpyTime::from_typestr(text).is_some() {
-            let hint = wrong("numbers are integers or floats".into()).to_string();
+            let hint = parameters.invalid(name, "numbers are integers or floats").to_string();
             return Err(Unsupported { what: "data type", name: text.to_owned(), hint }.into());
         }
-        Err(wrong(format!("`{text}` is not a type of integers or floats")))
+        Err(parameters.invalid(name, format!("`{text}` is not a type of integers or floats")))
     }
 
     /// Bytes in a number.

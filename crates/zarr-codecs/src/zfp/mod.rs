@@ -81,19 +81,21 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
 /// A chunk's lengths as zfp takes them, or `None` if they are too many: one to four, those of length 1 left out only
 /// where there are more (the registry's text of `zfp`). `zfpy` leaves none out.
 fn zfp_shape(codec: &str, shape: &[u64]) -> Option<Vec<usize>> {
-    let lengths = |shape: &mut dyn Iterator<Item = u64>| {
-        shape.map(|length| usize::try_from(length).ok()).collect::<Option<Vec<usize>>>()
-    };
     let axes = match shape.len() {
         0 => vec![1],
-        1..=4 => lengths(&mut shape.iter().copied())?,
+        1..=4 => lengths(shape.iter().copied())?,
         _ if codec == ZFPY => return None,
-        _ => match lengths(&mut shape.iter().copied().filter(|length| *length != 1))? {
+        _ => match lengths(shape.iter().copied().filter(|length| *length != 1))? {
             axes if axes.is_empty() => vec![1],
             axes => axes,
         },
     };
     (axes.len() <= 4).then_some(axes)
+}
+
+/// The lengths, if memory can hold such a chunk.
+fn lengths(shape: impl Iterator<Item = u64>) -> Option<Vec<usize>> {
+    shape.map(|length| usize::try_from(length).ok()).collect()
 }
 
 /// Lengths as zfp-rs takes them: the axis whose elements are neighbours first, zeros behind the last one.

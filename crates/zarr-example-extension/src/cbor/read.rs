@@ -25,8 +25,9 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn take(&mut self, len: u64) -> Result<&'a [u8], String> {
         let split = usize::try_from(len).ok().and_then(|len| self.rest.split_at_checked(len));
-        let why = || format!("expected {len} bytes, {} are left", self.rest.len());
-        let (taken, rest) = split.ok_or_else(why)?;
+        let Some((taken, rest)) = split else {
+            return Err(format!("expected {len} bytes, {} are left", self.rest.len()));
+        };
         self.rest = rest;
         Ok(taken)
     }
@@ -84,21 +85,17 @@ impl<'a> Reader<'a> {
 
     /// A text of `len` bytes, or one in pieces, each a separate text.
     fn text(&mut self, len: Option<u64>) -> Result<String, String> {
-        let piece = |bytes: &[u8]| match str::from_utf8(bytes) {
-            Ok(text) => Ok(text.to_owned()),
-            Err(e) => Err(format!("a text is not UTF-8: {e}")),
-        };
         let Some(len) = len else {
             let mut text = String::new();
             while self.has_more(None, 0)? {
                 match self.head()? {
-                    (3, _, Some(len)) => text.push_str(&piece(self.take(len)?)?),
+                    (3, _, Some(len)) => text.push_str(&utf8(self.take(len)?)?),
                     _ => return Err("a text in pieces has pieces of another kind".into()),
                 }
             }
             return Ok(text);
         };
-        piece(self.take(len)?)
+        utf8(self.take(len)?)
     }
 
     /// The members of an object; of those with one name the last holds.
@@ -132,5 +129,13 @@ impl<'a> Reader<'a> {
             value if value.is_nan() => Json::from("NaN"),
             value => Json::Number(format!("{value:?}").into()),
         })
+    }
+}
+
+/// The text of these bytes.
+fn utf8(bytes: &[u8]) -> Result<String, String> {
+    match str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(e) => Err(format!("a text is not UTF-8: {e}")),
     }
 }

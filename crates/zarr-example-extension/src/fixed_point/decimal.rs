@@ -18,8 +18,7 @@ impl FixedPoint {
     pub fn element(self, text: &str) -> Option<i32> {
         let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-        let plain = |digits: &str| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        if !(plain(whole) && plain(fraction)) {
+        if !(is_digits(whole) && is_digits(fraction)) {
             return None;
         }
         let fraction = fraction.trim_end_matches('0');
@@ -30,6 +29,11 @@ impl FixedPoint {
         let element = (decimals / fives).checked_mul(sign << bits_left)?;
         i32::try_from(element).ok().filter(|_| decimals % fives == 0)
     }
+}
+
+/// Whether the text has digits, and nothing else.
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

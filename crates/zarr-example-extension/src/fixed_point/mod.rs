@@ -34,16 +34,14 @@ impl FixedPoint {
 
 /// Makes the type from its metadata; `None` if they are another type's.
 pub fn build(json: &Json, dialect: Dialect) -> Option<Result<ParsedType, MetadataError>> {
-    let member = |name: &str| json.as_object().and_then(|object| object.get(name));
-    let named = |name: &str| member(name).and_then(Json::as_str);
     let (fraction_bits, endian) = match dialect {
-        Dialect::V3 if json.as_str().or(named("name")) == Some(URI) => {
-            let configuration = member("configuration").and_then(Json::as_object);
+        Dialect::V3 if json.as_str().or(text(json, "name")) == Some(URI) => {
+            let configuration = member(json, "configuration").and_then(Json::as_object);
             (configuration.and_then(|c| c.get("fraction_bits")).and_then(Json::as_u64), None)
         }
-        Dialect::Draft if named("extension") == Some(URI) => {
-            let digits = named("type").and_then(|text| text.strip_prefix("fixed-point:"));
-            let endian = match named("fallback") {
+        Dialect::Draft if text(json, "extension") == Some(URI) => {
+            let digits = text(json, "type").and_then(|text| text.strip_prefix("fixed-point:"));
+            let endian = match text(json, "fallback") {
                 Some(">i4") => Endian::Big,
                 _ => Endian::Little,
             };
@@ -55,6 +53,16 @@ pub fn build(json: &Json, dialect: Dialect) -> Option<Result<ParsedType, Metadat
     let known = fraction_bits.and_then(FixedPoint::new).map(DataType::from);
     let known = known.ok_or_else(|| MetadataError::invalid("data_type", why));
     Some(known.map(|data_type| ParsedType { data_type, endian }))
+}
+
+/// A member of the metadata, if they are an object.
+fn member<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
+    json.as_object().and_then(|object| object.get(name))
+}
+
+/// A member of the metadata that is a text.
+fn text<'a>(json: &'a Json, name: &str) -> Option<&'a str> {
+    member(json, name).and_then(Json::as_str)
 }
 
 impl From<FixedPoint> for DataType {
@@ -101,8 +109,10 @@ impl ExtensionType for FixedPoint {
             Some(bits) => u32::from_str_radix(bits, 16).ok().map(u32::cast_signed),
             None => self.element(text),
         };
-        let why = || format!("{} is not a value of {self}", json.brief());
-        let element = element.ok_or_else(|| MetadataError::invalid("fill_value", why()))?;
+        let element = element.ok_or_else(|| {
+            let why = format!("{} is not a value of {self}", json.brief());
+            MetadataError::invalid("fill_value", why)
+        })?;
         Ok(FillValue::new(element.to_ne_bytes()))
     }
 

@@ -55,6 +55,7 @@ pub(super) fn read(
 
 /// FNV-1a of 64 bits.
 fn checksum(head: &[u8], body: &[u8]) -> u64 {
-    let step = |sum: u64, &byte: &u8| (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    head.iter().chain(body).fold(0xcbf2_9ce4_8422_2325, step)
+    head.iter().chain(body).fold(0xcbf2_9ce4_8422_2325, |sum: u64, &byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
 }

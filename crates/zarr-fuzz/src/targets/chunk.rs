@@ -42,11 +42,14 @@ thread_local! {
 
 /// The array of a case, which is opened once.
 fn array(case: &'static Case) -> Array {
-    let open = || {
-        let opened = documents::array(case.key(), &case.document());
-        opened.unwrap_or_else(|error| panic!("{}: {error}", case.codecs))
-    };
-    ARRAYS.with(|known| known.borrow_mut().entry(case.codecs).or_insert_with(open).clone())
+    ARRAYS.with(|known| {
+        let mut known = known.borrow_mut();
+        let array = known.entry(case.codecs).or_insert_with(|| {
+            let opened = documents::array(case.key(), &case.document());
+            opened.unwrap_or_else(|error| panic!("{}: {error}", case.codecs))
+        });
+        array.clone()
+    })
 }
 
 fn of(cases: &'static [Case], data: &[u8]) {
@@ -132,11 +135,11 @@ fn cut(whole: &[u8], shape: &[u64], region: &Region, size: usize) -> Vec<u8> {
         let range = &region.intervals()[axis];
         offsets = offsets.iter().flat_map(|at| range.clone().map(move |n| at * len + n)).collect();
     }
-    let element = |at: &u64| {
-        let at = usize::try_from(*at).expect("it is in memory") * size;
-        whole[at..at + size].iter().copied()
-    };
-    offsets.iter().flat_map(element).collect()
+    let elements = offsets.iter().flat_map(|offset| {
+        let start = usize::try_from(*offset).expect("it is in memory") * size;
+        whole[start..start + size].iter().copied()
+    });
+    elements.collect()
 }
 
 /// An input for every kind: a chunk as this library encodes it.
@@ -147,23 +150,21 @@ pub fn seeds(cases: &'static [Case]) -> Vec<Vec<u8>> {
         let number = u8::try_from(number).expect("few cases");
         let key = StoreKey::new(case.chunk()).expect("a good key");
         let bytes = array.read_le_bytes(..).map(|bytes| bytes.len()).unwrap_or_default();
-        let elements = || (0..bytes).map(|n| (n / 3 % 7) as u8).collect::<Vec<u8>>();
+        let elements: Vec<u8> = (0..bytes).map(|n| (n / 3 % 7) as u8).collect();
         let wrote = match array.data_type().to_string().as_str() {
             "string" => array.write(.., &vec!["é".to_owned(); array.len() as usize]),
             _ if array.data_type().is_variable() => {
                 array.write_le_bytes(.., &[3, 0, 0, 0, 1, 2, 3].repeat(array.len() as usize))
             }
-            "bool" => {
-                array.write_le_bytes(.., &elements().iter().map(|n| n & 1).collect::<Vec<_>>())
-            }
-            _ => array.write_le_bytes(.., &elements()),
+            "bool" => array.write_le_bytes(.., &elements.iter().map(|n| n & 1).collect::<Vec<_>>()),
+            _ => array.write_le_bytes(.., &elements),
         };
         if wrote.is_ok()
             && let Ok(Some(value)) = array.hierarchy().store().to_sync().value(&key)
         {
             seeds.push([&[number], &value[..]].concat());
         }
-        seeds.push([&[number | 128][..], &elements()].concat());
+        seeds.push([&[number | 128][..], &elements].concat());
     }
     seeds
 }

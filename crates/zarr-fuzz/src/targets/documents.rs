@@ -96,12 +96,11 @@ pub fn read(array: &Array) {
     let _ = (array.len(), array.chunk_shape(), array.shard_shape(), array.fill_value());
     let mut room = MOST_ELEMENTS.min(MAX_READ_BYTES / element_size(array).max(1)).max(1);
     let mut corner = |from_end: bool| {
-        let axis = |&len: &u64| {
+        Region::new(shape.iter().map(|&len| {
             let most = len.min(3).min(room.max(1));
             room /= most.max(1);
             if from_end { len - most..len } else { 0..most }
-        };
-        Region::new(shape.iter().map(axis))
+        }))
     };
     let (first, last) = (corner(false), corner(true));
     for region in [first.clone(), last] {

@@ -11,8 +11,10 @@ use crate::input;
 const MOST_ELEMENTS: u64 = 10_000;
 
 fn elements(root: &Group, group: &Group) -> u64 {
-    let len = |path: &String| root.dimension(path).map_or(0, |dimension| dimension.len);
-    let shapes = group.variables.iter().map(|variable| variable.dimensions.iter().map(len));
+    let shapes = group.variables.iter().map(|variable| {
+        let dimensions = variable.dimensions.iter().map(|path| root.dimension(path));
+        dimensions.map(|dimension| dimension.map_or(0, |dimension| dimension.len))
+    });
     let own = shapes.map(|shape| shape.fold(1, u64::saturating_mul));
     own.chain(group.groups.iter().map(|group| elements(root, group))).fold(0, u64::saturating_add)
 }

@@ -92,14 +92,15 @@ pub fn region(data: &[u8]) {
         static ONE: RefCell<Option<Array>> = const { RefCell::new(None) };
     }
     let array = ONE.with(|one| {
-        let open = || {
+        let mut one = one.borrow_mut();
+        let array = one.get_or_insert_with(|| {
             let document = Case::v3(r#"["bytes"]"#, r#""uint8""#, "0", "[5,7]").document();
             let array = documents::array("zarr.json", &document).expect("it opens");
             let numbers: Vec<u8> = (0..35).collect();
             array.write(.., &numbers).expect("memory takes it");
             array
-        };
-        one.borrow_mut().get_or_insert_with(open).clone()
+        });
+        array.clone()
     });
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Some(found) = noted(get(&array, Some(text), "raw")) else { return };

@@ -134,9 +134,9 @@ fn coordinates_of(axis: &AxisSelection, len: u64) -> Option<Vec<u64>> {
 
 fn product(axes: &[Vec<u64>]) -> Vec<Vec<u64>> {
     axes.iter().fold(vec![Vec::new()], |points, axis| {
-        let longer = |point: Vec<u64>| {
+        let longer = points.into_iter().flat_map(|point: Vec<u64>| {
             axis.iter().map(move |&n| [&point[..], &[n]].concat()).collect::<Vec<_>>()
-        };
-        points.into_iter().flat_map(longer).collect()
+        });
+        longer.collect()
     })
 }

@@ -29,12 +29,11 @@ impl Grid {
                 chunk_shape.len()
             )));
         }
-        let count = |length: u64, chunk: &u64| length.div_ceil(*chunk);
-        let counts = shape.iter().zip(&chunk_shape).map(|(n, chunk)| count(*n, chunk)).collect();
+        let counts = shape.iter().zip(&chunk_shape).map(|(n, chunk)| n.div_ceil(*chunk)).collect();
         let max_counts: Vec<u64> = max_shape
             .iter()
             .zip(&chunk_shape)
-            .map(|(n, chunk)| n.map_or(u64::MAX, |n| count(n, chunk)))
+            .map(|(n, chunk)| n.map_or(u64::MAX, |n| n.div_ceil(*chunk)))
             .collect();
         let mut order: Vec<usize> = (0..shape.len()).collect();
         // A stable sort: the others keep their order.

@@ -36,15 +36,15 @@ impl Codec {
 /// The codec of a filter, `None` if there is nothing to undo. A filter that no codec undoes becomes one that no reader knows, so
 /// that its array opens, and its elements are refused by that name.
 pub fn codec_of(filter: &Filter) -> Option<Codec> {
-    let level = |number: usize, default: u32| {
-        filter.parameters.get(number).copied().unwrap_or(default).to_string()
-    };
     Some(match filter.id {
-        DEFLATE => Codec::new("numcodecs.zlib", &[("level", level(0, 6))]),
-        SHUFFLE => Codec::new("numcodecs.shuffle", &[("elementsize", level(0, 0))]),
+        DEFLATE => Codec::new("numcodecs.zlib", &[("level", parameter_or(filter, 0, 6))]),
+        SHUFFLE => Codec::new("numcodecs.shuffle", &[("elementsize", parameter_or(filter, 0, 0))]),
         FLETCHER32 => Codec::new("numcodecs.fletcher32", &[]),
-        BZIP2 => Codec::new("numcodecs.bz2", &[("level", level(0, 9))]),
-        ZSTD => Codec::new("zstd", &[("level", level(0, 3)), ("checksum", "false".to_owned())]),
+        BZIP2 => Codec::new("numcodecs.bz2", &[("level", parameter_or(filter, 0, 9))]),
+        ZSTD => Codec::new(
+            "zstd",
+            &[("level", parameter_or(filter, 0, 3)), ("checksum", "false".to_owned())],
+        ),
         BLOSC => blosc(filter)?,
         LZF => Codec::new("imagecodecs_lzf", &[]),
         LZ4 => Codec::new("hdf5.lz4", &[]),
@@ -52,6 +52,11 @@ pub fn codec_of(filter: &Filter) -> Option<Codec> {
         BIT_GROOM | GRANULAR_BIT_ROUND => return None,
         _ => unsupported(filter),
     })
+}
+
+/// A parameter of a filter as text, or the default.
+fn parameter_or(filter: &Filter, number: usize, default: u32) -> String {
+    filter.parameters.get(number).copied().unwrap_or(default).to_string()
 }
 
 fn unsupported(filter: &Filter) -> Codec {
@@ -213,13 +218,17 @@ fn shuffle(bytes: &[u8], element: usize, gather: bool) -> Vec<u8> {
 /// HDF5's checksum of pairs of bytes, the first the more significant.
 fn fletcher32(bytes: &[u8]) -> u32 {
     let (mut low, mut high) = (0_u64, 0_u64);
-    let fold = |sum: u64| (sum & 0xffff) + (sum >> 16);
     for pair in bytes.chunks(2) {
         let value = u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
         low = fold(low + value);
         high = fold(high + low);
     }
     (fold(high) << 16 | fold(low)) as u32
+}
+
+/// Adds what is beyond 16 bits.
+fn fold(sum: u64) -> u64 {
+    (sum & 0xffff) + (sum >> 16)
 }
 
 /// A zlib stream of stored blocks.

@@ -50,12 +50,6 @@ pub(super) struct Mapped {
 impl DataType {
     /// The member `data_type` of a document of final v3.
     pub fn to_json(&self) -> String {
-        let extension = |name: &str, configuration: String| {
-            json::object([
-                ("name".to_owned(), json::text(name)),
-                ("configuration".to_owned(), configuration),
-            ])
-        };
         match self {
             DataType::Bool => json::text("bool"),
             DataType::Integer { signed, size } => {
@@ -66,7 +60,7 @@ impl DataType {
             DataType::Complex(size) => json::text(&format!("complex{}", 8 * size)),
             DataType::FixedText(length) => {
                 let length = [("length_bytes".to_owned(), length.to_string())];
-                extension("null_terminated_bytes", json::object(length))
+                json::named("null_terminated_bytes", json::object(length))
             }
             DataType::Raw(size) => json::text(&format!("r{}", 8 * u64::from(*size))),
             DataType::Text => json::text("string"),
@@ -78,7 +72,7 @@ impl DataType {
                     ])
                 });
                 let fields = [("fields".to_owned(), json::list(fields))];
-                extension("struct", json::object(fields))
+                json::named("struct", json::object(fields))
             }
             // A name that no reader knows: the array opens, and its elements are refused by this name.
             DataType::Unsupported(name) => json::text(&format!("hdf5.{name}")),
@@ -87,11 +81,6 @@ impl DataType {
 
     /// The member `fill_value`, of one element's bytes in little-endian order, or of zeros.
     pub(super) fn fill_to_json(&self, value: Option<&Value>) -> String {
-        let part = |value: Option<&Value>| match value {
-            Some(Value::Float32(value)) => fill_number(f64::from(*value)),
-            Some(Value::Float64(value)) => fill_number(*value),
-            _ => "0.0".to_owned(),
-        };
         match (self, value) {
             (DataType::Bool, Some(Value::Enumeration(value, _))) => (*value != 0).to_string(),
             (DataType::Bool, _) => "false".to_owned(),
@@ -100,14 +89,14 @@ impl DataType {
                 Some(Value::Integer(value) | Value::Enumeration(value, _)),
             ) => value.to_string(),
             (DataType::Integer { .. }, _) => "0".to_owned(),
-            (DataType::Float(_) | DataType::BFloat16, value) => part(value),
+            (DataType::Float(_) | DataType::BFloat16, value) => fill_float(value),
             (DataType::Complex(_), Some(Value::Complex(parts))) => {
-                json::list([part(Some(&parts.0)), part(Some(&parts.1))])
+                json::list([fill_float(Some(&parts.0)), fill_float(Some(&parts.1))])
             }
             (DataType::Complex(_), Some(Value::Record(fields))) => {
-                json::list(fields.iter().map(|(_, value)| part(Some(value))))
+                json::list(fields.iter().map(|(_, value)| fill_float(Some(value))))
             }
-            (DataType::Complex(_), _) => json::list([part(None), part(None)]),
+            (DataType::Complex(_), _) => json::list([fill_float(None), fill_float(None)]),
             (DataType::FixedText(_), Some(Value::Text(bytes))) => json::text(&json::base64(bytes)),
             (DataType::FixedText(_), _) => json::text(""),
             (DataType::Raw(_), Some(Value::Bytes(bytes))) => {
@@ -130,6 +119,15 @@ impl DataType {
             }
             (DataType::Unsupported(_), _) => "null".to_owned(),
         }
+    }
+}
+
+/// A float as a fill value, 0 for anything else.
+fn fill_float(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::Float32(value)) => fill_number(f64::from(*value)),
+        Some(Value::Float64(value)) => fill_number(*value),
+        _ => "0.0".to_owned(),
     }
 }
 

@@ -34,6 +34,11 @@ pub fn object(members: impl IntoIterator<Item = (String, String)>) -> String {
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
+/// A name with a configuration.
+pub fn named(name: &str, configuration: String) -> String {
+    object([("name".to_owned(), text(name)), ("configuration".to_owned(), configuration)])
+}
+
 /// A number, or the tokens that Python's readers and writers of JSON use where JSON has none.
 pub fn number(value: f64) -> String {
     if value.is_nan() {

@@ -98,17 +98,10 @@ impl ArrayView {
 
     /// The document `zarr.json` of final v3.
     pub fn document(&self) -> String {
-        let numbers = |list: &[u64]| json::list(list.iter().map(u64::to_string));
-        let named = |name: &str, configuration: String| {
-            json::object([
-                ("name".to_owned(), json::text(name)),
-                ("configuration".to_owned(), configuration),
-            ])
-        };
         let grid = match self.grid.short_axis {
             None => {
                 let shape = ("chunk_shape".to_owned(), numbers(&self.grid.chunk_shape));
-                named("regular", json::object([shape]))
+                json::named("regular", json::object([shape]))
             }
             Some(short) => {
                 let axes = self.grid.chunk_shape.iter().zip(&self.grid.shape).enumerate();
@@ -120,12 +113,12 @@ impl ArrayView {
                 });
                 let shapes = ("chunk_shapes".to_owned(), json::list(axes));
                 let kind = ("kind".to_owned(), json::text("inline"));
-                named("rectilinear", json::object([kind, shapes]))
+                json::named("rectilinear", json::object([kind, shapes]))
             }
         };
         let separator = json::object([("separator".to_owned(), json::text("/"))]);
         let codecs =
-            self.codecs.iter().map(|codec| named(&codec.name, codec.configuration.clone()));
+            self.codecs.iter().map(|codec| json::named(&codec.name, codec.configuration.clone()));
         let names = self.dimension_names.iter().map(|name| match name {
             Some(name) => json::text(name),
             None => "null".to_owned(),
@@ -136,13 +129,18 @@ impl ArrayView {
             ("shape".to_owned(), numbers(&self.grid.shape)),
             ("data_type".to_owned(), self.data_type.to_json()),
             ("chunk_grid".to_owned(), grid),
-            ("chunk_key_encoding".to_owned(), named("default", separator)),
+            ("chunk_key_encoding".to_owned(), json::named("default", separator)),
             ("fill_value".to_owned(), self.fill.clone()),
             ("codecs".to_owned(), json::list(codecs)),
             ("attributes".to_owned(), json::object(self.attributes.clone())),
             ("dimension_names".to_owned(), json::list(names)),
         ])
     }
+}
+
+/// A list of numbers.
+fn numbers(list: &[u64]) -> String {
+    json::list(list.iter().map(u64::to_string))
 }
 
 /// The document of a group with these attributes.
@@ -178,13 +176,17 @@ fn array_codecs(dataset: &Dataset, mapped: &data_type::Mapped) -> Vec<Codec> {
 /// # Errors
 /// There are 2^32 texts or more, or one has as many bytes.
 pub fn vlen_utf8(texts: &[Vec<u8>]) -> std::result::Result<Vec<u8>, String> {
-    let number = |n: usize| u32::try_from(n).map_err(|_| format!("{n} does not fit 32 bits"));
-    let mut out = number(texts.len())?.to_le_bytes().to_vec();
+    let mut out = four_bytes(texts.len())?.to_vec();
     for text in texts {
-        out.extend_from_slice(&number(text.len())?.to_le_bytes());
+        out.extend_from_slice(&four_bytes(text.len())?);
         out.extend_from_slice(text);
     }
     Ok(out)
+}
+
+/// A number of four bytes.
+fn four_bytes(n: usize) -> std::result::Result<[u8; 4], String> {
+    u32::try_from(n).map(u32::to_le_bytes).map_err(|_| format!("{n} does not fit 32 bits"))
 }
 
 /// The fill value of a dataset as a value, `None` for zeros.

@@ -203,7 +203,6 @@ impl Tree {
         link: &Link,
         name: &str,
     ) -> Result<EntryKind> {
-        let left_out = |what: String| Ok(EntryKind::LeftOut(what));
         let path = crate::walk::join(group_path, name);
         let kind = match &link.target {
             Target::External { file, path } => {
@@ -461,6 +460,11 @@ impl Tree {
         }
         Ok(walk.paths())
     }
+}
+
+/// A link that is not shown, with the reason.
+fn left_out(what: String) -> Result<EntryKind> {
+    Ok(EntryKind::LeftOut(what))
 }
 
 /// Separates errors, which a caller passes over, from missing bytes, which it does not.

@@ -273,12 +273,16 @@ impl<'a> Constant<'a> {
 
 /// The type that holds values of both, as netCDF's own reader finds it: of two integers, the longer, or the later.
 fn wider(one: Type, other: Type) -> Type {
-    let rank = |ty| match ty {
+    if rank(other) < rank(one) { one } else { other }
+}
+
+/// The place of a type among those of numbers.
+fn rank(ty: Type) -> usize {
+    match ty {
         Type::Double => 10,
         Type::Float => 9,
         ty => ty.size().unwrap_or(0),
-    };
-    if rank(other) < rank(one) { one } else { other }
+    }
 }
 
 #[cfg(test)]

@@ -140,13 +140,6 @@ fn walk<'a, E: From<CdlError>>(
 
 /// A token in a message.
 pub(super) fn describe(token: Token<'_>) -> String {
-    let short = |text: &str| -> String {
-        let mut short: String = text.chars().take(40).flat_map(char::escape_debug).collect();
-        if text.chars().nth(40).is_some() {
-            short.push('…');
-        }
-        short
-    };
     match token {
         Token::Word(text) | Token::Path(text) | Token::Number(text) => format!("`{}`", short(text)),
         Token::Text(text) => format!("the text \"{}\"", short(text)),
@@ -154,6 +147,15 @@ pub(super) fn describe(token: Token<'_>) -> String {
         Token::Mark(mark) => format!("`{}`", mark.escape_debug()),
         Token::End => "the end of the text".into(),
     }
+}
+
+/// The beginning of a text, with escapes.
+fn short(text: &str) -> String {
+    let mut short: String = text.chars().take(40).flat_map(char::escape_debug).collect();
+    if text.chars().nth(40).is_some() {
+        short.push('…');
+    }
+    short
 }
 
 /// The product of lengths.
@@ -168,10 +170,14 @@ fn place(constant: &Constant<'_>, ty: Type, unit: u64, count: u64, len: u64) -> 
     if ty != Type::Char || !matches!(constant, Constant::Text(_)) {
         return (count, count.saturating_add(len));
     }
-    let filled_up = |count: u64| count.checked_next_multiple_of(unit.max(1)).unwrap_or(u64::MAX);
-    let start = filled_up(count);
+    let start = filled_up(count, unit);
     // An empty text still takes a place, if texts are filled up at all.
-    (start, filled_up(start.saturating_add(len.max(u64::from(unit > 1)))))
+    (start, filled_up(start.saturating_add(len.max(u64::from(unit > 1))), unit))
+}
+
+/// A count, filled up to a multiple of the unit.
+fn filled_up(count: u64, unit: u64) -> u64 {
+    count.checked_next_multiple_of(unit.max(1)).unwrap_or(u64::MAX)
 }
 
 /// Goes over the values of a variable that begin at the lexer, and raises the lengths of unlimited axes in `shape` to

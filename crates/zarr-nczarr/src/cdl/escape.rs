@@ -120,10 +120,6 @@ pub(super) fn unescape_text(written: &str) -> Result<Vec<u8>, (usize, String)> {
             continue;
         }
         let escaped = bytes.get(at + 1).copied().unwrap_or(b'\\');
-        let number = |len: usize, radix: u32| {
-            let digits = written.get(at + if radix == 16 { 2 } else { 1 }..)?.get(..len)?;
-            u8::from_str_radix(digits.strip_prefix('+').map_or(digits, |_| "?"), radix).ok()
-        };
         let (value, len) = match escaped {
             b'a' => (7, 2),
             b'b' => (8, 2),
@@ -133,13 +129,13 @@ pub(super) fn unescape_text(written: &str) -> Result<Vec<u8>, (usize, String)> {
             b't' => (b'\t', 2),
             b'v' => (11, 2),
             b'?' => (127, 2),
-            b'x' | b'X' => match number(2, 16) {
+            b'x' | b'X' => match number(written, at + 2, 2, 16) {
                 Some(value) => (value, 4),
                 None => {
                     return Err((at, "`\\x` needs two hexadecimal digits, as in `\\x0a`".into()));
                 }
             },
-            b'0'..=b'7' => match number(3, 8) {
+            b'0'..=b'7' => match number(written, at + 1, 3, 8) {
                 Some(value) => (value, 4),
                 None if bytes.len() == 2 && escaped == b'0' => (0, 2),
                 None => {
@@ -154,6 +150,12 @@ pub(super) fn unescape_text(written: &str) -> Result<Vec<u8>, (usize, String)> {
         at += len;
     }
     Ok(text)
+}
+
+/// A byte that is written as so many digits.
+fn number(written: &str, start: usize, len: usize, radix: u32) -> Option<u8> {
+    let digits = written.get(start..)?.get(..len)?;
+    u8::from_str_radix(digits.strip_prefix('+').map_or(digits, |_| "?"), radix).ok()
 }
 
 /// Behind a number in a list of attributes, so that its type is known.

@@ -212,11 +212,6 @@ impl Printer<'_> {
             self.attribute("", attribute, blank)?;
         }
         if let Some(specials) = specials.filter(|_| path.is_empty()) {
-            let quoted = |text: String| {
-                let mut written = String::new();
-                rows::push_attribute(&mut written, &text.as_str().into(), Precision::default());
-                written
-            };
             for (name, value) in [
                 ("_NCProperties", specials.properties.map(quoted)),
                 ("_SuperblockVersion", specials.superblock.map(|version| version.to_string())),
@@ -334,6 +329,13 @@ impl Printer<'_> {
         let mut rows = Rows::begin(self.out, variable, frame)?;
         data(full, variable, &mut rows)
     }
+}
+
+/// A text as the value of an attribute.
+fn quoted(text: String) -> String {
+    let mut written = String::new();
+    rows::push_attribute(&mut written, &text.as_str().into(), Precision::default());
+    written
 }
 
 #[cfg(test)]

@@ -96,10 +96,9 @@ pub(super) fn of_dataset(
     attribute: &Attribute,
 ) -> Result<bool, String> {
     let value = &attribute.value;
-    let text = || value.as_text().map(str::to_owned).ok_or("expected text");
     match attribute.name.as_str() {
-        "_NCProperties" => provenance.properties = Some(text()?),
-        "_Format" => provenance.format = Some(text()?),
+        "_NCProperties" => provenance.properties = Some(text_of(value)?),
+        "_Format" => provenance.format = Some(text_of(value)?),
         "_IsNetcdf4" => provenance.netcdf4 = Some(truth(attribute)?),
         "_SuperblockVersion" => match integers(value).as_deref() {
             Some(&[version]) => provenance.superblock = i64::try_from(version).ok(),
@@ -110,21 +109,24 @@ pub(super) fn of_dataset(
     Ok(true)
 }
 
+/// The text of an attribute.
+fn text_of(value: &Values) -> Result<String, &'static str> {
+    value.as_text().map(str::to_owned).ok_or("expected text")
+}
+
 /// The special attributes of a variable, in the order in which `ncdump` writes them, as CDL writes their values.
 pub(super) fn to_cdl(variable: &Variable, chunks: &[u64]) -> Vec<(&'static str, String)> {
-    let text = |text: &str| format!("\"{text}\"");
-    let mut specials = vec![("_Storage", text("chunked"))];
+    let mut specials = vec![("_Storage", quoted("chunked"))];
     if !chunks.is_empty() {
         let lens: Vec<String> = chunks.iter().map(u64::to_string).collect();
         specials.push(("_ChunkSizes", lens.join(", ")));
     }
     let filters = &variable.storage.filters;
-    let has = |filter: &Filter| filters.contains(filter);
-    if has(&Filter::Fletcher32) {
-        specials.push(("_Fletcher32", text("true")));
+    if filters.contains(&Filter::Fletcher32) {
+        specials.push(("_Fletcher32", quoted("true")));
     }
-    if has(&Filter::Shuffle) {
-        specials.push(("_Shuffle", text("true")));
+    if filters.contains(&Filter::Shuffle) {
+        specials.push(("_Shuffle", quoted("true")));
     }
     let levels = filters.iter().filter_map(|filter| match filter {
         Filter::Deflate { level } => Some(level.to_string()),
@@ -133,7 +135,7 @@ pub(super) fn to_cdl(variable: &Variable, chunks: &[u64]) -> Vec<(&'static str, 
     specials.extend(levels.map(|level| ("_DeflateLevel", level)).next());
     let others: Vec<String> = filters.iter().filter_map(filter_text).collect();
     if !others.is_empty() {
-        specials.push(("_Filter", text(&others.join("|"))));
+        specials.push(("_Filter", quoted(&others.join("|"))));
     }
     if filters.iter().any(|filter| matches!(filter, Filter::Other(_))) {
         let mut value = String::new();
@@ -142,17 +144,22 @@ pub(super) fn to_cdl(variable: &Variable, chunks: &[u64]) -> Vec<(&'static str, 
             .map(|filter| filter::to_json(&filter::codec(filter, variable.ty)))
             .collect();
         escape::push_text(&mut value, codecs.to_string().as_bytes(), Script::Unicode);
-        specials.push(("_Codecs", text(&value)));
+        specials.push(("_Codecs", quoted(&value)));
     }
     let size = variable.ty.size().unwrap_or(1);
     if size > 1 {
         let big = variable.storage.endian == Some(Endian::Big);
-        specials.push(("_Endianness", text(if big { "big" } else { "little" })));
+        specials.push(("_Endianness", quoted(if big { "big" } else { "little" })));
     }
     if variable.storage.no_fill {
-        specials.push(("_NoFill", text("true")));
+        specials.push(("_NoFill", quoted("true")));
     }
     specials
+}
+
+/// A text in quotes.
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
 }
 
 /// What `_` stands for among a variable's data: its fill value, in its own type.

@@ -16,22 +16,30 @@ pub(crate) fn of(metadata: &ArrayMetadata) -> Vec<Filter> {
 /// The filter that a codec is.
 pub(crate) fn of_codec(spec: &CodecSpec) -> Filter {
     let name = spec.name.strip_prefix("numcodecs.").unwrap_or(&spec.name);
-    let number = |member: &str| spec.configuration.get(member).and_then(Json::as_i64);
-    let level = |member: &str| number(member).and_then(|level| u8::try_from(level).ok());
     let known = match name {
         "shuffle" => Some(Filter::Shuffle),
         "fletcher32" => Some(Filter::Fletcher32),
-        "zlib" => level("level").map(|level| Filter::Deflate { level }),
-        "bz2" => level("level").map(|level| Filter::Bzip2 { level }),
+        "zlib" => level(spec, "level").map(|level| Filter::Deflate { level }),
+        "bz2" => level(spec, "level").map(|level| Filter::Bzip2 { level }),
         // netCDF's has no checksums.
         "zstd" if spec.configuration.get("checksum").and_then(Json::as_bool) == Some(true) => None,
-        "zstd" => number("level")
+        "zstd" => number(spec, "level")
             .and_then(|level| i32::try_from(level).ok())
             .map(|level| Filter::Zstd { level }),
         "blosc" => blosc(&spec.configuration),
         _ => None,
     };
     known.unwrap_or_else(|| Filter::Other(to_json(spec)))
+}
+
+/// A member of a codec's configuration that is an integer.
+fn number(spec: &CodecSpec, member: &str) -> Option<i64> {
+    spec.configuration.get(member).and_then(Json::as_i64)
+}
+
+/// A member of a codec's configuration that is a level.
+fn level(spec: &CodecSpec, member: &str) -> Option<u8> {
+    number(spec, member).and_then(|level| u8::try_from(level).ok())
 }
 
 /// A codec in the JSON of its dialect.
@@ -64,7 +72,6 @@ fn blosc(configuration: &Object) -> Option<Filter> {
 /// The codec that a filter of a variable of this type is, as final v3 writes it, or as v2 does for one that is not
 /// known here.
 pub(crate) fn codec(filter: &Filter, ty: Type) -> CodecSpec {
-    let level = |level: i64| Object::new().with("level", level);
     match filter {
         Filter::Shuffle => {
             // N-072: the true size, since others take 0 for none at all. netcdf-c shuffles texts, `char*` to it, as
@@ -73,10 +80,10 @@ pub(crate) fn codec(filter: &Filter, ty: Type) -> CodecSpec {
             CodecSpec::v3("numcodecs.shuffle", Object::new().with("elementsize", size))
         }
         Filter::Fletcher32 => CodecSpec::v3("numcodecs.fletcher32", Object::new()),
-        Filter::Deflate { level: n } => CodecSpec::v3("numcodecs.zlib", level((*n).into())),
-        Filter::Bzip2 { level: n } => CodecSpec::v3("numcodecs.bz2", level((*n).into())),
+        Filter::Deflate { level: n } => CodecSpec::v3("numcodecs.zlib", with_level((*n).into())),
+        Filter::Bzip2 { level: n } => CodecSpec::v3("numcodecs.bz2", with_level((*n).into())),
         Filter::Zstd { level: n } => {
-            CodecSpec::v3("zstd", level((*n).into()).with("checksum", false))
+            CodecSpec::v3("zstd", with_level((*n).into()).with("checksum", false))
         }
         Filter::Blosc { compressor, level, shuffle, block_size } => {
             let word = SHUFFLES[usize::from(*shuffle).min(2)];
@@ -100,6 +107,11 @@ pub(crate) fn codec(filter: &Filter, ty: Type) -> CodecSpec {
             CodecSpec::v3(name.unwrap_or_default(), configuration.unwrap_or_default())
         }
     }
+}
+
+/// A codec's configuration with a level.
+fn with_level(level: i64) -> Object {
+    Object::new().with("level", level)
 }
 
 #[cfg(test)]

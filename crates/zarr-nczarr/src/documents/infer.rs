@@ -21,18 +21,20 @@ pub(crate) fn names(
     troubles: &mut Vec<String>,
 ) -> Vec<Option<String>> {
     let rank = metadata.rank();
-    let usable = |name: &String| check_name(name).is_ok();
     if dialect == Dialect::V3
         && let Some(names) = &metadata.dimension_names
     {
-        return names.iter().map(|name| name.clone().filter(usable)).collect();
+        return names.iter().map(|name| name.clone().filter(|name| usable(name))).collect();
     }
     let nameless = vec![None; rank];
     let Some(json) = metadata.attributes.get("_ARRAY_DIMENSIONS").filter(|_| xarray) else {
         return nameless;
     };
     let names = json.as_array().and_then(|items| {
-        let names = items.iter().map(|item| Some(Some(item.as_str()?.to_owned()).filter(usable)));
+        let names = items.iter().map(|item| {
+            let name = item.as_str()?;
+            Some(usable(name).then(|| name.to_owned()))
+        });
         names.collect::<Option<Vec<_>>>()
     });
     let names = names.filter(|names| names.len() == rank);
@@ -41,6 +43,11 @@ pub(crate) fn names(
         troubles.push(format!("`_ARRAY_DIMENSIONS` {} {what}", json.brief()));
         nameless
     })
+}
+
+/// Whether netCDF allows the name.
+fn usable(name: &str) -> bool {
+    check_name(name).is_ok()
 }
 
 /// Whether an array is a scalar in netCDF's eyes though it has an axis: netcdf-c 4.9.0 writes one of length 1,
@@ -62,12 +69,12 @@ pub(crate) fn dimensions(
     troubles: &mut Vec<String>,
 ) -> Vec<String> {
     // N-094: one name cannot have two lengths; the later array goes without names.
-    let own = |root: &Root, name: &str| root.own_dimension(path, name).cloned();
     let axes = || names.iter().zip(shape);
     let mut clash = axes().enumerate().filter_map(|(axis, (name, &len))| {
         let name = name.as_ref()?;
         let before = axes().take(axis).find(|(other, _)| other.as_ref() == Some(name));
-        let there = own(root, name).filter(|dimension| !dimension.unlimited);
+        let there =
+            root.own_dimension(path, name).cloned().filter(|dimension| !dimension.unlimited);
         let other = before.map(|(_, &len)| len).or(there.map(|dimension| dimension.len))?;
         (other != len).then(|| format!("dimension `{name}` has length {other}, and here {len}"))
     });
@@ -88,7 +95,7 @@ pub(crate) fn dimensions(
             }
             return full_name("/", &name);
         };
-        if share && own(root, name).is_none() {
+        if share && root.own_dimension(path, name).is_none() {
             let above = ancestors(path).find(|above| {
                 let there = root.dimension(&full_name(above, name));
                 there.is_some_and(|dimension| dimension.len == len || dimension.unlimited)
@@ -97,7 +104,7 @@ pub(crate) fn dimensions(
                 return full_name(above, name);
             }
         }
-        if own(root, name).is_none() {
+        if root.own_dimension(path, name).is_none() {
             root.add_dimension(path, Dimension::new(name, len));
         }
         full_name(path, name)

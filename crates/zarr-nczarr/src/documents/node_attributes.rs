@@ -187,13 +187,12 @@ impl NodeAttributes {
 
     /// Names the dimensions of an array, in the documents that are there: by their full names and by their own.
     pub fn refer(&mut self, references: &[String], names: &[String]) {
-        let list = |names: &[String]| -> Json { names.iter().map(|n| n.as_str().into()).collect() };
         if let Some(Json::Object(document)) = self.own.get("_nczarr_array") {
-            let document = document.clone().with("dimension_references", list(references));
+            let document = document.clone().with("dimension_references", names_json(references));
             self.own.insert("_nczarr_array", document);
         }
         if self.own.contains("_ARRAY_DIMENSIONS") {
-            self.own.insert("_ARRAY_DIMENSIONS", list(names));
+            self.own.insert("_ARRAY_DIMENSIONS", names_json(names));
         }
     }
 
@@ -253,6 +252,11 @@ impl NodeAttributes {
         self.own.insert(GROUP, members);
         Ok(done)
     }
+}
+
+/// Names as a list.
+fn names_json(names: &[String]) -> Json {
+    names.iter().map(|name| name.as_str().into()).collect()
 }
 
 #[cfg(test)]

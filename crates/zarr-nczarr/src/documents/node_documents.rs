@@ -33,11 +33,6 @@ impl Sources<'_> {
 
     /// The version that the superblock says, if there is one (N-031), and whether it stands where netcdf-c writes it.
     pub fn superblock(&self) -> Option<(String, bool)> {
-        let version = |json: &Json| {
-            let version = json.as_object()?.get("version")?.as_str()?;
-            let major = version.strip_suffix(".0.0")?;
-            (major.parse::<u64>().ok()? > 0).then(|| version.to_owned())
-        };
         if let Some(version) = self.find("_nczarr_superblock").and_then(version) {
             let current = self.attributes.contains("_nczarr_superblock");
             return Some((version, current));
@@ -66,6 +61,13 @@ impl Sources<'_> {
             .or_else(|| self.old(&[".nczattr", ".nczattrs"]));
         found.map(notes).unwrap_or_default()
     }
+}
+
+/// The version of NCZarr in a superblock, from 1 on.
+fn version(json: &Json) -> Option<String> {
+    let version = json.as_object()?.get("version")?.as_str()?;
+    let major = version.strip_suffix(".0.0")?;
+    (major.parse::<u64>().ok()? > 0).then(|| version.to_owned())
 }
 
 /// `{"types": {…}}`, `{"attribute_types": {…}}`, or the list that the document describes.

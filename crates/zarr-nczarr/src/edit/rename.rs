@@ -194,8 +194,7 @@ impl Dataset {
     fn copy_keys(&self, from: &NodePath, to: &NodePath) -> Result<()> {
         let hierarchy = self.hierarchy();
         let store = hierarchy.store().to_sync();
-        let prefix = |path: &NodePath| StorePrefix::new(format!("{}/", path.relative()));
-        let (from, to) = (prefix(from)?, prefix(to)?);
+        let (from, to) = (folder_of(from)?, folder_of(to)?);
         if !store.list_prefix(&to)?.keys.is_empty() {
             let what = "something that the dataset does not list";
             return Err(self.at(AccessError::Exists(what).into()));
@@ -214,4 +213,9 @@ impl Dataset {
         }
         Ok(())
     }
+}
+
+/// The folder of a node.
+fn folder_of(path: &NodePath) -> Result<StorePrefix> {
+    Ok(StorePrefix::new(format!("{}/", path.relative()))?)
 }

@@ -52,7 +52,6 @@ pub(crate) fn json_note(dialect: Dialect) -> &'static str {
 /// [`AccessError::Argument`] for what no attribute can hold: no values at all, bytes that are no text, bools,
 /// complex numbers.
 pub(crate) fn to_json(values: &Values, dialect: Dialect) -> Result<(Json, String), AccessError> {
-    let refuse = |why: &str| AccessError::Argument(format!("an attribute cannot hold {why}"));
     let list: Vec<Json> = each_number!(values, list => list.iter().map(number_to_json).collect(),
         Values::Char(bytes) => {
             let text = std::str::from_utf8(bytes).map_err(|_| refuse("text that is not UTF-8"))?;
@@ -84,6 +83,11 @@ pub(crate) fn to_json(values: &Values, dialect: Dialect) -> Result<(Json, String
     }
 }
 
+/// The error of what an attribute cannot hold.
+fn refuse(what: &str) -> AccessError {
+    AccessError::Argument(format!("an attribute cannot hold {what}"))
+}
+
 /// The attribute `_FillValue` of a variable: as any other, but in v3 as xarray needs it, which takes floats for base64 of
 /// a little-endian double there, complex numbers for two of those, and characters for numbers.
 ///
@@ -93,7 +97,6 @@ pub(crate) fn fill_to_json(
     values: &Values,
     dialect: Dialect,
 ) -> Result<(Json, String), AccessError> {
-    let bytes = |number: [f64; 2]| number.map(f64::to_ne_bytes).concat();
     let found = match (values, dialect) {
         (Values::Float(list), Dialect::V3) => {
             list.first().map(|value| (CoreType::Float32, value.to_ne_bytes().to_vec()))
@@ -103,10 +106,10 @@ pub(crate) fn fill_to_json(
         }
         // The same words as of doubles.
         (Values::Complex64(list), Dialect::V3) => {
-            list.first().map(|pair| (CoreType::Complex128, bytes(pair.map(f64::from))))
+            list.first().map(|pair| (CoreType::Complex128, complex_bytes(pair.map(f64::from))))
         }
         (Values::Complex128(list), Dialect::V3) => {
-            list.first().map(|pair| (CoreType::Complex128, bytes(*pair)))
+            list.first().map(|pair| (CoreType::Complex128, complex_bytes(*pair)))
         }
         (Values::Complex64(list), _) => {
             return Ok((to_json(&list.concat().into(), dialect)?.0, note(values.ty(), dialect)));
@@ -125,6 +128,11 @@ pub(crate) fn fill_to_json(
         Some(json) => Ok((json, note(values.ty(), dialect))),
         None => to_json(values, dialect),
     }
+}
+
+/// The native bytes of a complex number.
+fn complex_bytes(number: [f64; 2]) -> Vec<u8> {
+    number.map(f64::to_ne_bytes).concat()
 }
 
 /// The fill value that JSON means for a variable of this type: one value (N-054).

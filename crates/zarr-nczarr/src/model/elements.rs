@@ -138,11 +138,7 @@ pub(crate) fn encode_texts(
     let mut out = Vec::new();
     for text in list {
         let mut text = text.as_str();
-        let size = |text: &str| match repr {
-            Repr::Utf32(_) => 4 * text.chars().count(),
-            _ => text.len(),
-        };
-        if size(text) > width && !truncate {
+        if size_as(repr, text) > width && !truncate {
             let why = format!(
                 "text {:?} has {} bytes, of which {width} fit; make `_nczarr_maxstrlen` larger, or ask to cut texts",
                 text,
@@ -150,7 +146,7 @@ pub(crate) fn encode_texts(
             );
             return Err(AccessError::Argument(why));
         }
-        while size(text) > width {
+        while size_as(repr, text) > width {
             let last = text.chars().next_back().map_or(1, char::len_utf8);
             text = &text[..text.len() - last];
         }
@@ -162,6 +158,14 @@ pub(crate) fn encode_texts(
         out.resize(start + width, 0);
     }
     Ok(out)
+}
+
+/// The bytes of a text as an element.
+fn size_as(repr: Repr, text: &str) -> usize {
+    match repr {
+        Repr::Utf32(_) => 4 * text.chars().count(),
+        _ => text.len(),
+    }
 }
 
 #[cfg(test)]

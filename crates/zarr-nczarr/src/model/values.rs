@@ -269,12 +269,12 @@ pub(crate) fn is_identical(a: &Values, b: &Values) -> bool {
             a.iter().map(|n| n.to_bits()).eq(b.iter().map(|n| n.to_bits()))
         }
         (Values::Complex64(a), Values::Complex64(b)) => {
-            let bits = |pair: &[f32; 2]| pair.map(f32::to_bits);
-            a.iter().map(bits).eq(b.iter().map(bits))
+            let (a, b) = (a.as_flattened(), b.as_flattened());
+            a.iter().map(|n| n.to_bits()).eq(b.iter().map(|n| n.to_bits()))
         }
         (Values::Complex128(a), Values::Complex128(b)) => {
-            let bits = |pair: &[f64; 2]| pair.map(f64::to_bits);
-            a.iter().map(bits).eq(b.iter().map(bits))
+            let (a, b) = (a.as_flattened(), b.as_flattened());
+            a.iter().map(|n| n.to_bits()).eq(b.iter().map(|n| n.to_bits()))
         }
         _ => a == b,
     }

@@ -150,9 +150,10 @@ impl Layer {
                 let mut bounds =
                     [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
                 for (across, down) in (0..=STEPS).flat_map(|a| (0..=STEPS).map(move |b| (a, b))) {
-                    let part = |n: u32| f64::from(n) / f64::from(STEPS);
-                    let x = left + (right - left) * part(across);
-                    let y = bottom + (top - bottom) * part(down);
+                    let across = f64::from(across) / f64::from(STEPS);
+                    let down = f64::from(down) / f64::from(STEPS);
+                    let x = left + (right - left) * across;
+                    let y = bottom + (top - bottom) * down;
                     let Some((longitude, latitude)) = projection.inverse(x, y) else { continue };
                     bounds[0] = bounds[0].min(longitude);
                     bounds[1] = bounds[1].min(latitude);
@@ -177,14 +178,14 @@ impl Layer {
         // Degrees of an element; those along y are shorter on Web Mercator, by the cosine of the latitude.
         let element =
             ((east - west) / columns.max(1) as f64).min((north - south) / rows.max(1) as f64);
-        let pixel = |zoom: u8| match set {
-            TileMatrixSet::WebMercatorQuad => 360.0 / (256.0 * (1_u64 << zoom) as f64),
-            TileMatrixSet::WorldCrs84Quad => set.cell_size(zoom),
-        };
         let extent = (east - west).max(north - south);
-        let last = (0..set.max_zoom()).find(|&zoom| pixel(zoom) <= element * 1.000_001);
+        let last =
+            (0..set.max_zoom()).find(|&zoom| degrees_per_pixel(set, zoom) <= element * 1.000_001);
         let last = last.unwrap_or(set.max_zoom());
-        let first = (0..last).rev().find(|&zoom| pixel(zoom) * 256.0 >= extent).unwrap_or(0);
+        let first = (0..last)
+            .rev()
+            .find(|&zoom| degrees_per_pixel(set, zoom) * 256.0 >= extent)
+            .unwrap_or(0);
         (first, last)
     }
 
@@ -251,6 +252,14 @@ impl Layer {
         let values = source.read(&columns, &rows)?;
         let plane = Plane::of(columns.len(), values);
         Ok(Stretch::of(&plane, ends, false, None)?)
+    }
+}
+
+/// How wide a pixel of a zoom is, in degrees.
+fn degrees_per_pixel(set: TileMatrixSet, zoom: u8) -> f64 {
+    match set {
+        TileMatrixSet::WebMercatorQuad => 360.0 / (256.0 * (1_u64 << zoom) as f64),
+        TileMatrixSet::WorldCrs84Quad => set.cell_size(zoom),
     }
 }
 
@@ -327,11 +336,16 @@ fn listed(subject: &Subject, base: &Level) -> Result<Vec<Listed>, MapError> {
     };
     let own = &image.levels[*own];
     let levels = image.levels.iter().take(MAX_LEVELS).filter_map(|level| {
-        let scale = |axis: usize| Some(level.scale.get(axis)? / own.scale.get(axis)?);
-        let scale = scale(base.axes.x).zip(scale(base.axes.y));
+        let across = ratio(&level.scale, &own.scale, base.axes.x);
+        let scale = across.zip(ratio(&level.scale, &own.scale, base.axes.y));
         Some((group.join(&level.path).ok()?, scale, None))
     });
     Ok(levels.collect())
+}
+
+/// How many times larger the scale of a level is along an axis.
+fn ratio(level: &[f64], own: &[f64], axis: usize) -> Option<f64> {
+    Some(level.get(axis)? / own.get(axis)?)
 }
 
 /// The group of the OME image that an array is a level of.
@@ -397,15 +411,6 @@ fn derived(
     size: (u64, u64),
     scale: Option<(f64, f64)>,
 ) -> Option<Place> {
-    let factor = |len: u64, of_level: u64| {
-        let whole = (len as f64 / of_level as f64).round().max(1.0);
-        // A whole factor of which the last element is made of fewer, or the quotient of the lengths.
-        if (len as f64 / whole).ceil() == of_level as f64 {
-            whole
-        } else {
-            len as f64 / of_level as f64
-        }
-    };
     let (across, down) = scale.unwrap_or_else(|| (factor(columns, size.0), factor(rows, size.1)));
     match base {
         Place::Rotated { transform, .. } => {
@@ -415,6 +420,17 @@ fn derived(
             let (x, y) = (coarser(x, across, size.0)?, coarser(y, down, size.1)?);
             Some(Place::Lines { x, y })
         }
+    }
+}
+
+/// How many times longer an axis is than that of a level: a whole factor of which the last element is made of fewer, or the
+/// quotient of the lengths.
+fn factor(len: u64, of_level: u64) -> f64 {
+    let whole = (len as f64 / of_level as f64).round().max(1.0);
+    if (len as f64 / whole).ceil() == of_level as f64 {
+        whole
+    } else {
+        len as f64 / of_level as f64
     }
 }
 

@@ -207,26 +207,9 @@ fn interpolated(
             let right = (left + CONTROL_STEP).min(width) - 1;
             let corners =
                 [exact(left, top), exact(right, top), exact(left, bottom), exact(right, bottom)];
-            let between = |column: usize, row: usize| {
-                let part = |at: usize, first: usize, last: usize| {
-                    if last == first { 0.0 } else { (at - first) as f64 / (last - first) as f64 }
-                };
-                let (u, v) = (part(column, left, right), part(row, top, bottom));
-                let mix = |of: fn(&(f64, f64)) -> f64| {
-                    let [a, b, c, d] =
-                        [of(&corners[0]), of(&corners[1]), of(&corners[2]), of(&corners[3])];
-                    (a * (1.0 - u) + b * u) * (1.0 - v) + (c * (1.0 - u) + d * u) * v
-                };
-                (mix(|it| it.0), mix(|it| it.1))
-            };
+            let block = Block { left, right, top, bottom, corners };
             let (middle, centre) = (usize::midpoint(left, right), usize::midpoint(top, bottom));
-            let per_pixel = |of: fn(&(f64, f64)) -> f64| {
-                let step = |a: usize, b: usize, pixels: usize| {
-                    (of(&corners[b]) - of(&corners[a])).abs() / pixels.max(1) as f64
-                };
-                step(0, 1, right - left).max(step(0, 2, bottom - top)).max(1.0)
-            };
-            let limits = (MAX_ERROR * per_pixel(|it| it.0), MAX_ERROR * per_pixel(|it| it.1));
+            let limits = block.limits();
             let is_smooth = [
                 (middle, centre),
                 (middle, top),
@@ -236,19 +219,60 @@ fn interpolated(
             ]
             .into_iter()
             .all(|(column, row)| {
-                let (found, guess) = (exact(column, row), between(column, row));
+                let (found, guess) = (exact(column, row), block.between(column, row));
                 // NaN is not near.
                 (found.0 - guess.0).abs() <= limits.0 && (found.1 - guess.1).abs() <= limits.1
             });
             for row in top..=bottom {
                 for column in left..=right {
-                    let place = if is_smooth { between(column, row) } else { exact(column, row) };
+                    let place =
+                        if is_smooth { block.between(column, row) } else { exact(column, row) };
                     places[row * width + column] = place;
                 }
             }
         }
     }
     places
+}
+
+/// A block of pixels of which the places of the corners are known.
+struct Block {
+    left: usize,
+    right: usize,
+    top: usize,
+    bottom: usize,
+    /// The places of the pixels at the top left, the top right, the bottom left and the bottom right.
+    corners: [(f64, f64); 4],
+}
+
+impl Block {
+    /// The place of a pixel as it follows from the corners.
+    fn between(&self, column: usize, row: usize) -> (f64, f64) {
+        let u = part(column, self.left, self.right);
+        let v = part(row, self.top, self.bottom);
+        let [a, b, c, d] = self.corners;
+        (mix([a.0, b.0, c.0, d.0], u, v), mix([a.1, b.1, c.1, d.1], u, v))
+    }
+
+    /// How far a place may be from the exact one along each axis, in elements.
+    fn limits(&self) -> (f64, f64) {
+        let across = (self.right - self.left).max(1) as f64;
+        let down = (self.bottom - self.top).max(1) as f64;
+        let [a, b, c, _] = self.corners;
+        let columns = ((b.0 - a.0).abs() / across).max((c.0 - a.0).abs() / down).max(1.0);
+        let rows = ((b.1 - a.1).abs() / across).max((c.1 - a.1).abs() / down).max(1.0);
+        (MAX_ERROR * columns, MAX_ERROR * rows)
+    }
+}
+
+/// How far a position is on the way from the first to the last one.
+fn part(at: usize, first: usize, last: usize) -> f64 {
+    if last == first { 0.0 } else { (at - first) as f64 / (last - first) as f64 }
+}
+
+/// Interpolates between the values at four corners.
+fn mix([a, b, c, d]: [f64; 4], u: f64, v: f64) -> f64 {
+    (a * (1.0 - u) + b * u) * (1.0 - v) + (c * (1.0 - u) + d * u) * v
 }
 
 #[cfg(test)]

@@ -83,11 +83,8 @@ impl Source<'_> {
             // Chunks of several shapes: at least what is read.
             return self.check_bytes(elements.saturating_mul(size));
         };
-        let touched = |list: &[u64], len: u64| {
-            let len = len.max(1);
-            1 + list.windows(2).filter(|pair| pair[0] / len != pair[1] / len).count() as u64
-        };
-        let chunks = touched(columns, chunk[self.axes.x]) * touched(rows, chunk[self.axes.y]);
+        let chunks =
+            touched_chunks(columns, chunk[self.axes.x]) * touched_chunks(rows, chunk[self.axes.y]);
         let of_one =
             zarr_core::region::element_count(&chunk).unwrap_or(u64::MAX).saturating_mul(size);
         self.refuse_more(chunks.saturating_mul(of_one), of_one)
@@ -137,13 +134,14 @@ impl Source<'_> {
     }
 }
 
+/// How many chunks along an axis have the elements of a sorted list.
+fn touched_chunks(list: &[u64], len: u64) -> u64 {
+    let len = len.max(1);
+    1 + list.windows(2).filter(|pair| pair[0] / len != pair[1] / len).count() as u64
+}
+
 /// Up to about [`SAMPLE`] positions along an axis, in at most so many chunks.
 fn spread(len: u64, chunk: u64, most_chunks: u64) -> Vec<u64> {
-    let evenly = |len: u64, count: u64| {
-        (0..count).map(move |n| {
-            ((2 * u128::from(n) + 1) * u128::from(len) / (2 * u128::from(count))) as u64
-        })
-    };
     let chunk = chunk.max(1);
     let chunks = len.div_ceil(chunk);
     let chosen = chunks.min(most_chunks).min(SAMPLE);
@@ -155,6 +153,12 @@ fn spread(len: u64, chunk: u64, most_chunks: u64) -> Vec<u64> {
         .flat_map(|n| evenly(chunk, of_each).map(move |at| n * chunk + at))
         .filter(|&at| at < len)
         .collect()
+}
+
+/// So many positions at equal distances.
+fn evenly(len: u64, count: u64) -> impl Iterator<Item = u64> {
+    (0..count)
+        .map(move |n| ((2 * u128::from(n) + 1) * u128::from(len) / (2 * u128::from(count))) as u64)
 }
 
 /// A range where each follows the one before, else a list.

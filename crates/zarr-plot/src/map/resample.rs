@@ -76,13 +76,9 @@ fn nearest(source: &Source<'_>, places: &Places) -> Result<Option<Plane>, MapErr
             ((across.floor() as u64).max(1), (down.floor() as u64).max(1))
         }
     };
-    let chosen = |place: f64, len: u64, block: u64| {
-        let element = element(place, len);
-        (element / block * block + block / 2).min(len - 1)
-    };
     let at = |column: usize, row: usize| {
         let place = places.at(column, row)?;
-        Some((chosen(place.0, columns, block.0), chosen(place.1, rows, block.1)))
+        Some((middle_of_block(place.0, columns, block.0), middle_of_block(place.1, rows, block.1)))
     };
     let Some(lists) = listed(places, |column, row| at(column, row).into_iter().collect::<Vec<_>>())
     else {
@@ -94,6 +90,12 @@ fn nearest(source: &Source<'_>, places: &Places) -> Result<Option<Plane>, MapErr
         values.get(lists.at(column, row)?).copied()
     });
     Ok(Some(found))
+}
+
+/// The element in the middle of the block that a place is in.
+fn middle_of_block(place: f64, len: u64, block: u64) -> u64 {
+    let element = element(place, len);
+    (element / block * block + block / 2).min(len - 1)
 }
 
 /// All columns and rows that pixels need; nothing if they need none. Of separable places only the pixels of one row and of
@@ -134,14 +136,16 @@ fn plane((width, height): (usize, usize), value: impl Fn(usize, usize) -> Option
 fn neighbours(place: f64, len: u64, goes_around: bool) -> ([u64; 2], f64) {
     let at = place - 0.5;
     let first = at.floor();
-    let index = |n: f64| {
-        if goes_around {
-            n.rem_euclid(len as f64) as u64
-        } else {
-            n.clamp(0.0, (len - 1) as f64) as u64
-        }
-    };
-    ([index(first), index(first + 1.0)], at - first)
+    ([element_at(first, len, goes_around), element_at(first + 1.0, len, goes_around)], at - first)
+}
+
+/// The element of a number, around the axis or at its end.
+fn element_at(n: f64, len: u64, goes_around: bool) -> u64 {
+    if goes_around {
+        n.rem_euclid(len as f64) as u64
+    } else {
+        n.clamp(0.0, (len - 1) as f64) as u64
+    }
 }
 
 fn bilinear(source: &Source<'_>, places: &Places) -> Result<Option<Plane>, MapError> {
@@ -196,16 +200,14 @@ fn means(
     let edges: Vec<f64> =
         wanted.tile.edges_down(wanted.height).into_iter().map(|y| to.row(y)).collect();
     let down = ranges(down, &edges, rows, false);
-    let all = |ranges: &[Ranges]| -> u64 {
-        ranges.iter().flatten().map(|range| range.end - range.start).sum()
-    };
-    let bytes = all(&across).saturating_mul(all(&down)).saturating_mul(size_of::<f64>() as u64);
+    let bytes = element_count(&across)
+        .saturating_mul(element_count(&down))
+        .saturating_mul(size_of::<f64>() as u64);
     if bytes == 0 {
         return Ok(None);
     }
     source.check_bytes(bytes)?;
-    let list = |ranges: &[Ranges]| ranges.iter().flatten().flat_map(Clone::clone).collect();
-    let lists = Lists { columns: list(&across), rows: list(&down) }.sorted();
+    let lists = Lists { columns: all_elements(&across), rows: all_elements(&down) }.sorted();
     let values = source.read(&lists.columns, &lists.rows)?;
     let found = plane(places.size(), |column, row| {
         let (mut sum, mut count) = (0.0, 0_u64);
@@ -227,6 +229,16 @@ fn means(
     Ok(Some(found))
 }
 
+/// How many elements are in all ranges.
+fn element_count(ranges: &[Ranges]) -> u64 {
+    ranges.iter().flatten().map(|range| range.end - range.start).sum()
+}
+
+/// The elements of all ranges.
+fn all_elements(ranges: &[Ranges]) -> Vec<u64> {
+    ranges.iter().flatten().flat_map(Clone::clone).collect()
+}
+
 /// The elements of each pixel along one axis, by the places of the pixels' middles and edges: those whose middles are
 /// between the edges, or else the one that the pixel's middle is in.
 fn ranges(middles: &[f64], edges: &[f64], len: u64, goes_around: bool) -> Vec<Ranges> {
@@ -244,11 +256,10 @@ fn ranges(middles: &[f64], edges: &[f64], len: u64, goes_around: bool) -> Vec<Ra
                 (true, true) => (middle, middle),
             };
             let (low, high) = (first.min(last), first.max(last));
-            let index = |place: f64| ((place - 0.5 - ROUNDING).ceil().max(0.0) as u64).min(len);
             let found = if goes_around && high - low > len as f64 / 2.0 {
-                [index(high)..len, 0..index(low)]
+                [first_after(high, len)..len, 0..first_after(low, len)]
             } else {
-                [index(low)..index(high), 0..0]
+                [first_after(low, len)..first_after(high, len), 0..0]
             };
             if found.iter().all(Range::is_empty) {
                 let element = element(middle, len);
@@ -257,6 +268,11 @@ fn ranges(middles: &[f64], edges: &[f64], len: u64, goes_around: bool) -> Vec<Ra
             found
         })
         .collect()
+}
+
+/// The first element whose middle is not before a place.
+fn first_after(place: f64, len: u64) -> u64 {
+    ((place - 0.5 - ROUNDING).ceil().max(0.0) as u64).min(len)
 }
 
 /// The means of square blocks of elements, of which each pixel has the one that its middle is in.

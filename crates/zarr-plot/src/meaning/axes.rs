@@ -191,9 +191,15 @@ impl Axis {
         if self.array().is_none() || from == to {
             return false;
         }
-        let at = |n: u64| self.read(n..n + 1).ok()??.numbers.first().copied();
-        let (Some(first), Some(last)) = (at(from), at(to)) else { return false };
+        let (Some(first), Some(last)) = (self.number_at(from), self.number_at(to)) else {
+            return false;
+        };
         if rises { first < last } else { first > last }
+    }
+
+    /// The coordinate at one position.
+    fn number_at(&self, position: u64) -> Option<f64> {
+        self.read(position..position + 1).ok()??.numbers.first().copied()
     }
 
     /// Reads the coordinates at `positions`, which must be within the axis; `None` if it has none but the positions.
@@ -315,15 +321,14 @@ pub(crate) fn axes_of_image(array: &Array, image: Option<&(Image, usize)>) -> Re
 
 /// The array of one axis of this length that a name in the scope of an array stands for: in its group, or in one above.
 fn variable(array: &Array, name: &str, len: u64) -> Result<Option<Array>> {
-    let fits = |found: &Array| found.shape() == [len];
     if array.path().name() == Some(name) {
-        return Ok(Some(array.clone()).filter(fits));
+        return Ok(Some(array.clone()).filter(|found| found.shape() == [len]));
     }
     let mut group = array.path().parent();
     while let Some(path) = group {
         let Ok(place) = path.child(name) else { return Ok(None) };
         match array.hierarchy().array(&place) {
-            Ok(found) => return Ok(Some(found).filter(fits)),
+            Ok(found) => return Ok(Some(found).filter(|found| found.shape() == [len])),
             Err(e) if matches!(e.kind(), ErrorKind::Store) => return Err(e),
             Err(_) => group = path.parent(),
         }

@@ -134,15 +134,9 @@ impl Calendar {
         if days.abs() / 365 > MAX_YEAR {
             return None;
         }
-        let fixed = |a_year: i64, leap: i64| {
-            let (year, rest) = (1970 + days.div_euclid(a_year), days.rem_euclid(a_year));
-            let before = |month: usize| BEFORE[month] + if month > 1 { leap } else { 0 };
-            let month = (0..12).rev().find(|&month| before(month) <= rest).unwrap_or(0);
-            (year, month as i64 + 1, rest - before(month) + 1)
-        };
         let (year, month, day) = match self {
-            Calendar::NoLeap => fixed(365, 0),
-            Calendar::AllLeap => fixed(366, 1),
+            Calendar::NoLeap => date_of_equal_years(days, 365, 0),
+            Calendar::AllLeap => date_of_equal_years(days, 366, 1),
             Calendar::Days360 => {
                 let rest = days.rem_euclid(360);
                 (1970 + days.div_euclid(360), rest / 30 + 1, rest % 30 + 1)
@@ -169,6 +163,18 @@ impl Calendar {
         (i128::from(date.nanoseconds) < DAY)
             .then(|| i128::from(days) * DAY + i128::from(date.nanoseconds))
     }
+}
+
+/// The date in a calendar of years that are all as long, with a leap day or without.
+fn date_of_equal_years(days: i64, a_year: i64, leap: i64) -> (i64, i64, i64) {
+    let (year, rest) = (1970 + days.div_euclid(a_year), days.rem_euclid(a_year));
+    let month = (0..12).rev().find(|&month| days_before(month, leap) <= rest).unwrap_or(0);
+    (year, month as i64 + 1, rest - days_before(month, leap) + 1)
+}
+
+/// The days of a year before a month, of which January is 0.
+fn days_before(month: usize, leap: i64) -> i64 {
+    BEFORE[month] + if month > 1 { leap } else { 0 }
 }
 
 /// Year, month and day in a year that begins in March, which has its odd day last.

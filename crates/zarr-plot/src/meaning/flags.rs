@@ -29,29 +29,10 @@ impl Flags {
     pub(crate) fn of(attributes: &Object) -> Flags {
         let Some(meanings) = text(attributes, "flag_meanings") else { return Flags::default() };
         let names: Vec<&str> = meanings.split_ascii_whitespace().take(MAX_FLAGS).collect();
-        let numbers = |name: &str| -> Option<Vec<i64>> {
-            let list: Option<Vec<i64>> = match attributes.get(name)? {
-                Json::String(text) => text
-                    .split([' ', ','])
-                    .filter(|part| !part.is_empty())
-                    .map(|part| part.trim_end_matches(['b', 's']).parse().ok())
-                    .collect(),
-                json => items(json)
-                    .iter()
-                    .map(|json| {
-                        let text = json.as_number()?;
-                        if let Ok(number) = text.parse::<i64>() {
-                            return Some(number);
-                        }
-                        // netCDF's attributes in JSON lose their type: 3.0 is the number 3, too.
-                        let number = text.parse::<f64>().ok()?;
-                        (number.fract() == 0.0).then_some(number as i64)
-                    })
-                    .collect(),
-            };
-            list.filter(|list| list.len() == names.len())
-        };
-        let (values, masks) = (numbers("flag_values"), numbers("flag_masks"));
+        let (values, masks) = (
+            integers(attributes, "flag_values", names.len()),
+            integers(attributes, "flag_masks", names.len()),
+        );
         if values.is_none() && masks.is_none() {
             return Flags::default();
         }
@@ -100,6 +81,30 @@ impl Flags {
             Some((value as f64, flag.name.as_str(), flag.color))
         })
     }
+}
+
+/// An attribute that is a list of so many integers.
+fn integers(attributes: &Object, name: &str, count: usize) -> Option<Vec<i64>> {
+    let list: Option<Vec<i64>> = match attributes.get(name)? {
+        Json::String(text) => text
+            .split([' ', ','])
+            .filter(|part| !part.is_empty())
+            .map(|part| part.trim_end_matches(['b', 's']).parse().ok())
+            .collect(),
+        json => items(json).iter().map(integer).collect(),
+    };
+    list.filter(|list| list.len() == count)
+}
+
+/// A number without a fraction.
+fn integer(json: &Json) -> Option<i64> {
+    let text = json.as_number()?;
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(number);
+    }
+    // netCDF's attributes in JSON lose their type: 3.0 is the number 3, too.
+    let number = text.parse::<f64>().ok()?;
+    (number.fract() == 0.0).then_some(number as i64)
 }
 
 #[cfg(test)]

@@ -149,22 +149,26 @@ fn inner(attributes: &Object) -> &Object {
 /// # Errors
 /// What the store reports. A group that is not there is left out.
 pub fn label_images(group: &Group) -> Result<Vec<(String, Group)>> {
-    let open = |path: &NodePath| match group.hierarchy().group(path) {
-        Ok(found) => Ok(Some(found)),
-        Err(e) if matches!(e.kind(), ErrorKind::Store) => Err(e),
-        Err(_) => Ok(None),
-    };
     let Ok(place) = group.path().child("labels") else { return Ok(Vec::new()) };
-    let Some(labels) = open(&place)? else { return Ok(Vec::new()) };
+    let Some(labels) = open_group(group, &place)? else { return Ok(Vec::new()) };
     let names = inner(labels.attributes()).get("labels").map(items).unwrap_or_default();
     let mut found = Vec::new();
     for name in names.iter().filter_map(Json::as_str).take(MAX_LABEL_IMAGES) {
         let Ok(path) = place.join(name) else { continue };
-        if let Some(image) = open(&path)? {
+        if let Some(image) = open_group(group, &path)? {
             found.push((name.to_owned(), image));
         }
     }
     Ok(found)
+}
+
+/// Opens a group of the same hierarchy; one that cannot be read as a group is none.
+fn open_group(group: &Group, path: &NodePath) -> Result<Option<Group>> {
+    match group.hierarchy().group(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if matches!(e.kind(), ErrorKind::Store) => Err(e),
+        Err(_) => Ok(None),
+    }
 }
 
 /// The images of a group by the arrays that are their levels, each array once in an image.
@@ -261,7 +265,7 @@ impl Image {
 /// else the first.
 fn axes_of_system(image: &Object) -> Option<&Json> {
     let systems = image.get("coordinateSystems")?.as_array()?;
-    let systems = || systems.iter().filter_map(Json::as_object);
+    let systems: Vec<&Object> = systems.iter().filter_map(Json::as_object).collect();
     let first_level = image.get("datasets")?.as_array()?.first()?.as_object()?;
     let transformation = first_level
         .get("coordinateTransformations")
@@ -272,26 +276,33 @@ fn axes_of_system(image: &Object) -> Option<&Json> {
         Json::Object(output) => output.get("name")?.as_str(),
         output => output.as_str(),
     });
-    let named = systems()
+    let named = systems
+        .iter()
         .find(|system| output.is_some() && system.get("name").and_then(Json::as_str) == output);
-    named.or_else(|| systems().next())?.get("axes")
+    named.or_else(|| systems.first())?.get("axes")
 }
 
 /// Axes: objects with a name, a type and a unit; in 0.3 names only; before five of a fixed order.
 fn axes(json: Option<&Json>) -> Vec<(String, AxisKind, Option<String>)> {
-    let plain = |name: &str| (name.to_owned(), kind(name, None), None);
-    let Some(Json::Array(axes)) = json else { return ["t", "c", "z", "y", "x"].map(plain).into() };
+    let Some(Json::Array(axes)) = json else {
+        return ["t", "c", "z", "y", "x"].map(plain_axis).into();
+    };
     axes.iter()
         .map(|json| match json {
-            Json::String(name) => plain(name),
+            Json::String(name) => plain_axis(name),
             Json::Object(axis) => {
                 let name = text(axis, "name").unwrap_or_default();
                 let kind = kind(&name, text(axis, "type").as_deref());
                 (name, kind, text(axis, "unit"))
             }
-            _ => plain(""),
+            _ => plain_axis(""),
         })
         .collect()
+}
+
+/// An axis of which only the name is known.
+fn plain_axis(name: &str) -> (String, AxisKind, Option<String>) {
+    (name.to_owned(), kind(name, None), None)
 }
 
 fn kind(name: &str, declared: Option<&str>) -> AxisKind {
@@ -320,24 +331,19 @@ fn steps(json: Option<&Json>, rank: usize) -> (Vec<f64>, Vec<f64>) {
         _ => vec![step],
     });
     for step in steps {
-        let numbers = |name: &str| -> Option<Vec<f64>> {
-            let list: Option<Vec<f64>> = step
-                .get(name)?
-                .as_array()?
-                .iter()
-                .map(|json| json.as_number()?.parse::<f64>().ok())
-                .collect();
-            list.filter(|list| list.len() == rank && list.iter().all(|n| n.is_finite()))
-        };
         match step.get("type").and_then(Json::as_str) {
             Some("scale") => {
-                for (n, by) in numbers("scale").unwrap_or_default().into_iter().enumerate() {
+                for (n, by) in
+                    numbers(step, rank, "scale").unwrap_or_default().into_iter().enumerate()
+                {
                     scale[n] *= by;
                     translation[n] *= by;
                 }
             }
             Some("translation") => {
-                for (n, by) in numbers("translation").unwrap_or_default().into_iter().enumerate() {
+                for (n, by) in
+                    numbers(step, rank, "translation").unwrap_or_default().into_iter().enumerate()
+                {
                     translation[n] += by;
                 }
             }
@@ -345,6 +351,14 @@ fn steps(json: Option<&Json>, rank: usize) -> (Vec<f64>, Vec<f64>) {
         }
     }
     (scale, translation)
+}
+
+/// A finite number for each axis, of a member of a transformation.
+fn numbers(step: &Object, rank: usize, name: &str) -> Option<Vec<f64>> {
+    let numbers = step.get(name)?.as_array()?.iter();
+    let list: Option<Vec<f64>> =
+        numbers.map(|json| json.as_number()?.parse::<f64>().ok()).collect();
+    list.filter(|list| list.len() == rank && list.iter().all(|n| n.is_finite()))
 }
 
 /// The channels of `omero`.
@@ -357,20 +371,29 @@ fn channels(json: Option<&Json>) -> Vec<Channel> {
         .filter_map(|(n, json): (usize, &Json)| {
             let json = json.as_object()?;
             let window = json.get("window").and_then(Json::as_object);
-            let end = |name: &str| window?.get(name)?.as_number()?.parse::<f64>().ok();
-            let ends = |low, high| end(low).zip(end(high)).filter(|(low, high)| low < high);
-            let flag = |name: &str| json.get(name).and_then(Json::as_bool);
             Some(Channel {
                 label: text(json, "label"),
                 color: text(json, "color")
                     .and_then(|text| color(&text))
                     .unwrap_or_else(|| default_color(n, list.len())),
-                window: ends("start", "end").or(ends("min", "max")),
-                active: flag("active").unwrap_or(true),
-                inverted: flag("inverted").unwrap_or(false),
+                window: ends(window, "start", "end").or(ends(window, "min", "max")),
+                active: flag(json, "active").unwrap_or(true),
+                inverted: flag(json, "inverted").unwrap_or(false),
             })
         })
         .collect()
+}
+
+/// The two ends of a channel's window, the lower one first.
+fn ends(window: Option<&Object>, low: &str, high: &str) -> Option<(f64, f64)> {
+    let low: f64 = window?.get(low)?.as_number()?.parse().ok()?;
+    let high: f64 = window?.get(high)?.as_number()?.parse().ok()?;
+    (low < high).then_some((low, high))
+}
+
+/// A member that is true or false.
+fn flag(json: &Object, name: &str) -> Option<bool> {
+    json.get(name).and_then(Json::as_bool)
 }
 
 /// The `colors` of `image-label`, each label once, in ascending order.
@@ -383,13 +406,20 @@ fn label_colors(json: Option<&Object>) -> Vec<(f64, [u8; 4])> {
             let json = json.as_object()?;
             let label = json.get("label-value")?.as_number()?.parse::<f64>().ok()?;
             let rgba = json.get("rgba")?.as_array()?;
-            let part = |n: usize| rgba.get(n)?.as_number()?.parse::<u8>().ok();
-            Some((label, [part(0)?, part(1)?, part(2)?, part(3).unwrap_or(255)]))
+            Some((
+                label,
+                [byte(rgba, 0)?, byte(rgba, 1)?, byte(rgba, 2)?, byte(rgba, 3).unwrap_or(255)],
+            ))
         })
         .collect();
     found.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     found.dedup_by(|(a, _), (b, _)| a == b);
     found
+}
+
+/// An item of a list that is a number of one byte.
+fn byte(list: &[Json], position: usize) -> Option<u8> {
+    list.get(position)?.as_number()?.parse().ok()
 }
 
 /// `0000FF`, `#0000ff`; a fourth pair of digits is left out.
@@ -398,8 +428,12 @@ pub(crate) fn color(text: &str) -> Option<[u8; 3]> {
     if !digits.is_ascii() || !matches!(digits.len(), 6 | 8) {
         return None;
     }
-    let part = |n: usize| u8::from_str_radix(&digits[2 * n..2 * n + 2], 16).ok();
-    Some([part(0)?, part(1)?, part(2)?])
+    Some([hex_byte(digits, 0)?, hex_byte(digits, 1)?, hex_byte(digits, 2)?])
+}
+
+/// The byte of two hexadecimal digits.
+fn hex_byte(digits: &str, position: usize) -> Option<u8> {
+    u8::from_str_radix(&digits[2 * position..2 * position + 2], 16).ok()
 }
 
 #[cfg(test)]

@@ -37,24 +37,25 @@ impl Axis {
     /// [`AccessError::Argument`] if the text is no such selection, the axis has no coordinates, or none is selected; what reading
     /// the coordinates fails with.
     pub fn select(&self, text: &str, reach: Reach) -> Result<(Along, Option<String>)> {
-        let name = self.name.as_deref().unwrap_or("without a name");
-        let refuse = |why: String| AccessError::Argument(format!("axis `{name}`: {why}"));
         if self.len > MAX_COORDINATES {
-            return Err(
-                refuse(format!("{} coordinates are too many to look through", self.len)).into()
-            );
+            let why = format!("{} coordinates are too many to look through", self.len);
+            return Err(self.refusal(why).into());
         }
         let found = match self.read(0..self.len)? {
             Some(found) => found,
             None => {
-                return Err(refuse(
-                    "it has no coordinates; select by position, with --by-name or --region".into(),
-                )
-                .into());
+                let why = "it has no coordinates; select by position, with --by-name or --region";
+                return Err(self.refusal(why.into()).into());
             }
         };
         let wraps = super::geo::is_longitude(self);
-        positions(&found, text.trim(), reach, wraps).map_err(|why| refuse(why).into())
+        positions(&found, text.trim(), reach, wraps).map_err(|why| self.refusal(why).into())
+    }
+
+    /// The error of a selection along this axis.
+    fn refusal(&self, why: String) -> AccessError {
+        let name = self.name.as_deref().unwrap_or("without a name");
+        AccessError::Argument(format!("axis `{name}`: {why}"))
     }
 }
 
@@ -96,11 +97,10 @@ fn positions(
         }
         return nearest(found, text, wanted, reach, wraps);
     }
-    let point = |text: &str| point(text.trim(), found.time);
     let ends = text.match_indices(':').find_map(|(at, _)| {
         let (low, high) = (text[..at].trim(), text[at + 1..].trim());
-        let low = if low.is_empty() { f64::NEG_INFINITY } else { point(low)?.0 };
-        let high = if high.is_empty() { f64::INFINITY } else { point(high)?.1 };
+        let low = if low.is_empty() { f64::NEG_INFINITY } else { point(low, found.time)?.0 };
+        let high = if high.is_empty() { f64::INFINITY } else { point(high, found.time)?.1 };
         Some((low, high))
     });
     let Some((low, high)) = ends else {
@@ -178,7 +178,6 @@ fn nearest(
     wraps: bool,
 ) -> Result<(Along, Option<String>), String> {
     let turns: &[f64] = if wraps { &[0.0, TURN, -TURN] } else { &[0.0] };
-    let is_outside = |other: f64| !(number..=end).contains(&other);
     let mut best: Option<(usize, f64)> = None;
     for (at, &coordinate) in found.numbers.iter().enumerate() {
         if coordinate.is_nan() {
@@ -186,8 +185,9 @@ fn nearest(
         }
         for turn in turns {
             let here = coordinate + turn;
-            let order = |other: f64| (is_outside(other), (other - number).abs());
-            if best.is_none_or(|(_, taken)| order(here) < order(taken)) {
+            if best.is_none_or(|(_, taken)| {
+                distance((number, end), here) < distance((number, end), taken)
+            }) {
                 best = Some((at, here));
             }
         }
@@ -200,7 +200,8 @@ fn nearest(
         return Ok((selected, None));
     }
     // A time that a text names, such as a month, is as far as its beginning, unless the coordinate is in it.
-    let away = if is_outside(taken) { (taken - number).abs() } else { 0.0 };
+    let (is_outside, away) = distance((number, end), taken);
+    let away = if is_outside { away } else { 0.0 };
     let half_step = step(found, at, taken < number) / 2.0;
     let limit = match (reach, found.time) {
         (Reach::HalfStep, _) | (Reach::Seconds(_), None) => half_step,
@@ -220,6 +221,11 @@ fn nearest(
         }
         _ => format!("no coordinate is so near to `{text}`; the nearest is {taken}, {range}"),
     })
+}
+
+/// Whether a coordinate is outside of what a text names, and how far it is from the beginning of that.
+fn distance((number, end): Point, other: f64) -> (bool, f64) {
+    (!(number..=end).contains(&other), (other - number).abs())
 }
 
 /// How far it is from a coordinate to the next one above or below it, or to that on the other side at an end; 0 if there is no other.
@@ -267,22 +273,28 @@ fn end_of(text: &str, date: Date, calendar: Calendar) -> Option<Date> {
     if text.contains(['T', 't', ' ', ':']) {
         return None;
     }
-    let begin = |year, month, day| {
-        let next = Date { year, month, day, nanoseconds: 0 };
-        calendar.nanoseconds(next).map(|_| next)
-    };
-    let next_year = || begin(date.year + 1, 1, 1).or_else(|| begin(date.year + 2, 1, 1));
     let text = text.trim_start_matches('-');
     match text.matches('-').count() {
-        0 if !is_packed(text) => next_year(),
-        1 if date.month == 12 => next_year(),
-        1 => begin(date.year, date.month + 1, 1),
+        0 if !is_packed(text) => next_year(date.year, calendar),
+        1 if date.month == 12 => next_year(date.year, calendar),
+        1 => midnight(calendar, date.year, date.month + 1, 1),
         _ => {
             let (year, month, day) =
                 calendar.date_of(calendar.day_of(date.year, date.month, date.day)? + 1)?;
-            begin(year, month, day)
+            midnight(calendar, year, month, day)
         }
     }
+}
+
+/// The beginning of the year after a year, in a calendar that may have no year 0.
+fn next_year(year: i64, calendar: Calendar) -> Option<Date> {
+    midnight(calendar, year + 1, 1, 1).or_else(|| midnight(calendar, year + 2, 1, 1))
+}
+
+/// The beginning of a day, none if the calendar does not have the day.
+fn midnight(calendar: Calendar, year: i64, month: u8, day: u8) -> Option<Date> {
+    let date = Date { year, month, day, nanoseconds: 0 };
+    calendar.nanoseconds(date).map(|_| date)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use zarr_core::Result;
 
-use super::View;
+use super::{Along, View};
 use crate::meaning::Axis;
 use crate::meaning::geo::{is_latitude, is_longitude};
 
@@ -21,24 +21,35 @@ pub(crate) fn shape_of_cells(axes: &[Axis], view: &View) -> Result<Option<f64>> 
     if !is_longitude(&axes[x]) || !is_latitude(&axes[y]) {
         return Ok(None);
     }
-    let ends = |axis: usize| -> Result<Option<(f64, f64)>> {
-        let along = &view.along[axis];
-        if along.len < 2 {
-            return Ok(None);
-        }
-        let at = |n: u64| -> Result<Option<f64>> {
-            let found = axes[axis].read(along.at(n)..along.at(n) + 1)?;
-            Ok(found.and_then(|found| found.numbers.first().copied()).filter(|it| it.is_finite()))
-        };
-        Ok(at(0)?.zip(at(along.len - 1)?))
+    let (Some(across), Some(down)) =
+        (ends(&axes[x], &view.along[x])?, ends(&axes[y], &view.along[y])?)
+    else {
+        return Ok(None);
     };
-    let (Some(across), Some(down)) = (ends(x)?, ends(y)?) else { return Ok(None) };
-    let step = |(first, last): (f64, f64), len: u64| ((last - first) / (len - 1) as f64).abs();
-    let (wide, high) = (step(across, view.along[x].len), step(down, view.along[y].len));
+    let (wide, high) = (mean_step(across, view.along[x].len), mean_step(down, view.along[y].len));
     let shape = wide * narrowing_at(f64::midpoint(down.0, down.1)) / high;
     // Rounding makes no other shape of a square.
     let shape = if (shape - 1.0).abs() < SQUARE { 1.0 } else { shape };
     Ok((shape.is_finite() && shape > 0.0).then_some(shape))
+}
+
+/// The first and the last coordinate that are shown of an axis.
+fn ends(axis: &Axis, along: &Along) -> Result<Option<(f64, f64)>> {
+    if along.len < 2 {
+        return Ok(None);
+    }
+    Ok(coordinate(axis, along.at(0))?.zip(coordinate(axis, along.at(along.len - 1))?))
+}
+
+/// The coordinate at a position, if it is finite.
+fn coordinate(axis: &Axis, position: u64) -> Result<Option<f64>> {
+    let found = axis.read(position..position + 1)?;
+    Ok(found.and_then(|found| found.numbers.first().copied()).filter(|it| it.is_finite()))
+}
+
+/// The mean distance of coordinates.
+fn mean_step((first, last): (f64, f64), len: u64) -> f64 {
+    ((last - first) / (len - 1) as f64).abs()
 }
 
 /// How long a degree of longitude is at a latitude, in degrees, beside one of latitude.

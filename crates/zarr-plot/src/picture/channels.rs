@@ -56,19 +56,14 @@ impl ChannelChoice {
     /// # Errors
     /// A text of another form.
     pub fn window(text: &str) -> Result<ChannelChoice, PictureError> {
-        let refuse = || {
-            PictureError::Refused(format!(
-                "invalid window `{text}`: write it as in `DAPI=100:900`, `0=1%:99%`, `DAPI=full` or `DAPI=auto`, the lower end first"
-            ))
-        };
         // A label may have the sign, a window has none.
-        let (name, window) = text.rsplit_once('=').ok_or_else(refuse)?;
+        let (name, window) = text.rsplit_once('=').ok_or_else(|| invalid_window(text))?;
         let window = match window.trim() {
             "auto" => AUTOMATIC,
             other => {
-                let ends = other.replacen(':', ",", 1).parse().map_err(|_| refuse())?;
+                let ends = other.replacen(':', ",", 1).parse().map_err(|_| invalid_window(text))?;
                 if matches!(ends, Ends::Limits(low, high) if low >= high) {
-                    return Err(refuse());
+                    return Err(invalid_window(text));
                 }
                 ends
             }
@@ -88,6 +83,13 @@ impl ChannelChoice {
         })?;
         Ok(ChannelChoice { name: ChannelName(name.to_owned()), window: None, color: Some(color) })
     }
+}
+
+/// The error of a window that is not understood.
+fn invalid_window(text: &str) -> PictureError {
+    PictureError::Refused(format!(
+        "invalid window `{text}`: write it as in `DAPI=100:900`, `0=1%:99%`, `DAPI=full` or `DAPI=auto`, the lower end first"
+    ))
 }
 
 impl FromStr for ChannelName {

@@ -162,7 +162,6 @@ pub fn positions(subject: &Subject, view: &View, is_channels: bool) -> Vec<Strin
         .map(|n| {
             let (axis, at) = (&subject.axes[n], view.along[n].start);
             let name = axis.name.clone().unwrap_or_else(|| format!("axis {n}"));
-            let of = |len: u64| if len == 1 { String::new() } else { format!(" ({at} of {len})") };
             let found = axis.read(at..at + 1).ok().flatten().map(|found| found.text(0));
             match found {
                 Some(found)
@@ -171,14 +170,19 @@ pub fn positions(subject: &Subject, view: &View, is_channels: bool) -> Vec<Strin
                     format!(
                         "{name} {found} {}{}",
                         pretty(axis.units.as_deref().unwrap_or_default()),
-                        of(axis.len)
+                        position_of(at, axis.len)
                     )
                 }
-                Some(found) => format!("{name} {found}{}", of(axis.len)),
+                Some(found) => format!("{name} {found}{}", position_of(at, axis.len)),
                 None => format!("{name} {at} of {}", axis.len),
             }
         })
         .collect()
+}
+
+/// A position among so many; nothing if there is only one.
+fn position_of(at: u64, len: u64) -> String {
+    if len == 1 { String::new() } else { format!(" ({at} of {len})") }
 }
 
 /// Where the data of a figure are.
@@ -343,10 +347,9 @@ impl Subject {
                 shown.raster.height as u64 * shown.block.1,
             ),
         };
-        let part = |at: f64, of: u64| (at + 0.5) / of.max(1) as f64;
-        let x = |at: f64| area.x + part(at, covered.0) * area.width;
+        let x = |at: f64| area.x + place_along(at, covered.0) * area.width;
         let y = |at: f64| {
-            let part = part(at, covered.1) * area.height;
+            let part = place_along(at, covered.1) * area.height;
             area.y + if is_upwards { area.height - part } else { part }
         };
         if style.has_coast {
@@ -461,6 +464,11 @@ impl Subject {
     }
 }
 
+/// Where the middle of an element is along an axis, from 0 to 1.
+fn place_along(at: f64, len: u64) -> f64 {
+    (at + 0.5) / len.max(1) as f64
+}
+
 /// How large a picture of this many elements is drawn in a room: `aspect` times as high as wide each, or if that is not known squares,
 /// unless that makes a strip of it; several pixels each where there are few.
 fn drawn_size(
@@ -509,9 +517,8 @@ fn color_bar(
     if stretch.low == stretch.high {
         return mark(0.5, &number(stretch.low));
     }
-    let sign = |is_cut: bool, sign: &str| if is_cut { format!("{sign} ") } else { String::new() };
-    mark(0.0, &format!("{}{}", sign(stretch.is_cut_below, "≤"), number(stretch.low)));
-    mark(1.0, &format!("{}{}", sign(stretch.is_cut_above, "≥"), number(stretch.high)));
+    mark(0.0, &format!("{}{}", sign_of_cut(stretch.is_cut_below, "≤"), number(stretch.low)));
+    mark(1.0, &format!("{}{}", sign_of_cut(stretch.is_cut_above, "≥"), number(stretch.high)));
     if is_time {
         return;
     }
@@ -526,4 +533,9 @@ fn color_bar(
             last = place;
         }
     }
+}
+
+/// The sign at an end of the bar beyond which there are values.
+fn sign_of_cut(is_cut: bool, sign: &str) -> String {
+    if is_cut { format!("{sign} ") } else { String::new() }
 }

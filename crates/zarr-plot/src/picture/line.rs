@@ -176,15 +176,9 @@ pub(crate) fn numbers_and_texts(
 fn draw(scene: &mut Scene, area: Area, line: &Line, stretch: &Stretch) {
     let count = line.low.len().max(1) as f64;
     let x = |n: usize| area.x + (n as f64 + 0.5) / count * area.width;
-    let y = |value: f64| {
-        let place = stretch.place(value)?;
-        // Beyond the ends, at the edge.
-        Some(area.y + (1.0 - place.clamp(0.0, 1.0)) * area.height)
-    };
-    let between = |n: usize| Some((y(line.high[n])?, y(line.low[n])?));
     if line.block > 1 {
         for n in 0..line.low.len() {
-            if let Some((top, bottom)) = between(n) {
+            if let Some((top, bottom)) = height_range(area, line, stretch, n) {
                 scene.rectangle((x(n) - 0.5, top - 0.5), (1.0, bottom - top + 1.0), PALE);
             }
         }
@@ -192,7 +186,7 @@ fn draw(scene: &mut Scene, area: Area, line: &Line, stretch: &Stretch) {
     let mut points: Vec<(f64, f64)> = Vec::new();
     for n in 0..=line.low.len() {
         let at = (n < line.low.len())
-            .then(|| between(n))
+            .then(|| height_range(area, line, stretch, n))
             .flatten()
             .map(|(top, bottom)| (x(n), (top + bottom) / 2.0));
         match at {
@@ -213,9 +207,20 @@ fn draw(scene: &mut Scene, area: Area, line: &Line, stretch: &Stretch) {
     }
     if line.block == 1 && line.low.len() <= 60 {
         for n in 0..line.low.len() {
-            if let Some((top, _)) = between(n) {
+            if let Some((top, _)) = height_range(area, line, stretch, n) {
                 scene.rectangle((x(n) - 2.0, top - 2.0), (4.0, 4.0), BLUE);
             }
         }
     }
+}
+
+/// The top and the bottom of one of the line's places, none where a value is missing.
+fn height_range(area: Area, line: &Line, stretch: &Stretch, n: usize) -> Option<(f64, f64)> {
+    Some((height_of(area, stretch, line.high[n])?, height_of(area, stretch, line.low[n])?))
+}
+
+/// Where a value is in the area; beyond the ends, at the edge.
+fn height_of(area: Area, stretch: &Stretch, value: f64) -> Option<f64> {
+    let place = stretch.place(value)?;
+    Some(area.y + (1.0 - place.clamp(0.0, 1.0)) * area.height)
 }

@@ -50,13 +50,8 @@ fn polygon(raster: &mut Raster, points: &[(f64, f64)], [r, g, b]: Color) {
         return;
     }
     let (width, height) = (raster.width as f64, raster.height as f64);
-    let bounds = |values: &mut dyn Iterator<Item = f64>, most: f64| {
-        let (low, high) =
-            values.fold((f64::MAX, f64::MIN), |(low, high), n| (low.min(n), high.max(n)));
-        (low.clamp(0.0, most).floor() as i64, high.clamp(0.0, most).ceil() as i64)
-    };
-    let (left, right) = bounds(&mut points.iter().map(|point| point.0), width);
-    let (top, bottom) = bounds(&mut points.iter().map(|point| point.1), height);
+    let (left, right) = bounds(points.iter().map(|point| point.0), width);
+    let (top, bottom) = bounds(points.iter().map(|point| point.1), height);
     let mut covers = vec![0_u8; (right - left).max(0) as usize];
     for row in top..bottom {
         covers.fill(0);
@@ -87,6 +82,12 @@ fn polygon(raster: &mut Raster, points: &[(f64, f64)], [r, g, b]: Color) {
             raster.blend(left + column as i64, row, [r, g, b, alpha]);
         }
     }
+}
+
+/// The whole numbers around all values, from 0 to the length of a side.
+fn bounds(values: impl Iterator<Item = f64>, most: f64) -> (i64, i64) {
+    let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), n| (low.min(n), high.max(n)));
+    (low.clamp(0.0, most).floor() as i64, high.clamp(0.0, most).ceil() as i64)
 }
 
 /// A line: each piece a narrow box.

@@ -150,17 +150,19 @@ fn cheapest(array: &Array, view: &View, block: (u64, u64)) -> Reduce {
 /// How many chunks have an element that is shown.
 fn chunks(array: &Array, view: &View, block: (u64, u64)) -> Option<u64> {
     let shape = array.chunk_shape()?;
-    let touched = |axis: Option<usize>, by: u64| {
-        let Some(axis) = axis else { return 1 };
-        let along = view.along[axis].thinned(by);
-        let len = shape[axis].max(1);
-        if along.step.unsigned_abs() >= len {
-            return along.len;
-        }
-        let bounds = along.bounds();
-        if bounds.is_empty() { 0 } else { (bounds.end - 1) / len - bounds.start / len + 1 }
-    };
-    touched(view.x, block.0).checked_mul(touched(view.y, block.1))
+    touched(view, &shape, view.x, block.0).checked_mul(touched(view, &shape, view.y, block.1))
+}
+
+/// How many chunks of a shape a view in blocks touches along an axis.
+fn touched(view: &View, shape: &[u64], axis: Option<usize>, by: u64) -> u64 {
+    let Some(axis) = axis else { return 1 };
+    let along = view.along[axis].thinned(by);
+    let len = shape[axis].max(1);
+    if along.step.unsigned_abs() >= len {
+        return along.len;
+    }
+    let bounds = along.bounds();
+    if bounds.is_empty() { 0 } else { (bounds.end - 1) / len - bounds.start / len + 1 }
 }
 
 /// The positions along an axis of the view; one, where there is no such axis.

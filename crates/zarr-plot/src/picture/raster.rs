@@ -77,23 +77,14 @@ impl Raster {
         if !matches!(rest.len(), 2 | 3) || rest.iter().any(|plane| !plane.fits(first)) {
             return Err(sizes());
         }
-        let part = |plane: &Plane, n: usize| {
-            let value = plane.values[n];
-            match stretch {
-                None if value.is_nan() => None,
-                None => Some(value as u8),
-                // 1 is full, as in a float image.
-                Some(stretch) => {
-                    Some((stretch.place(value)?.clamp(0.0, 1.0) * 255.0).round() as u8)
-                }
-            }
-        };
         let pixels = (0..first.values.len()).map(|n| {
-            let [red, green, blue] = [&planes[0], &planes[1], &planes[2]].map(|it| part(it, n));
+            let [red, green, blue] =
+                [&planes[0], &planes[1], &planes[2]].map(|it| color_part(it.values[n], stretch));
             if red.or(green).or(blue).is_none() {
                 return CLEAR;
             }
-            let opacity = planes.get(3).map_or(Some(255), |plane| part(plane, n));
+            let opacity =
+                planes.get(3).map_or(Some(255), |plane| color_part(plane.values[n], stretch));
             [red, green, blue, opacity].map(Option::unwrap_or_default)
         });
         Ok(Raster::from_pixels(first, pixels))
@@ -175,18 +166,11 @@ impl Raster {
     /// # Errors
     /// A picture without pixels, or one with more along a side than PNG can count.
     pub fn to_png(&self) -> Result<Vec<u8>, PictureError> {
-        let refuse = |why: &str| {
-            PictureError::Refused(format!(
-                "{} × {} pixels are no PNG: {why}",
-                self.width, self.height
-            ))
-        };
-        let side = |len: usize| u32::try_from(len).ok().filter(|&len| len <= i32::MAX as u32);
-        let (Some(width), Some(height)) = (side(self.width), side(self.height)) else {
-            return Err(refuse("a side is too long"));
+        let (Some(width), Some(height)) = (png_side(self.width), png_side(self.height)) else {
+            return Err(self.no_png("a side is too long"));
         };
         if self.rgba.is_empty() {
-            return Err(refuse("there is nothing to show"));
+            return Err(self.no_png("there is nothing to show"));
         }
         let mut out = Vec::new();
         let mut encoder = png::Encoder::new(&mut out, width, height);
@@ -194,9 +178,29 @@ impl Raster {
         encoder.set_depth(png::BitDepth::Eight);
         let written =
             encoder.write_header().and_then(|mut writer| writer.write_image_data(&self.rgba));
-        written.map_err(|why| refuse(&why.to_string()))?;
+        written.map_err(|why| self.no_png(&why.to_string()))?;
         Ok(out)
     }
+
+    /// The error of a raster that cannot be a PNG.
+    fn no_png(&self, why: &str) -> PictureError {
+        PictureError::Refused(format!("{} × {} pixels are no PNG: {why}", self.width, self.height))
+    }
+}
+
+/// A part of a colour from 0 to 255, none if the value is missing.
+fn color_part(value: f64, stretch: Option<&Stretch>) -> Option<u8> {
+    match stretch {
+        None if value.is_nan() => None,
+        None => Some(value as u8),
+        // 1 is full, as in a float image.
+        Some(stretch) => Some((stretch.place(value)?.clamp(0.0, 1.0) * 255.0).round() as u8),
+    }
+}
+
+/// The length of a side, if a PNG can have it.
+fn png_side(len: usize) -> Option<u32> {
+    u32::try_from(len).ok().filter(|&len| len <= i32::MAX as u32)
 }
 
 fn sizes() -> PictureError {
@@ -213,12 +217,11 @@ pub fn label_color(label: f64) -> [u8; 3] {
     let hue = (n * 0.618_033_988_749_895).fract() * 6.0;
     let value = [1.0, 0.78, 0.9][(n % 3.0) as usize];
     let saturation = [0.62, 0.85, 0.45][(n / 3.0 % 3.0) as usize];
-    let part = |n: f64| {
+    [5.0, 3.0, 1.0].map(|n: f64| {
         let k = (n + hue) % 6.0;
         let part: f64 = value - value * saturation * k.min(4.0 - k).clamp(0.0, 1.0);
         (part * 255.0).round() as u8
-    };
-    [part(5.0), part(3.0), part(1.0)]
+    })
 }
 
 #[cfg(test)]

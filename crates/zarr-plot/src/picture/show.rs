@@ -108,17 +108,11 @@ impl Subject {
     /// # Errors
     /// Labels with other axes than the image, or of another size where a part of it is shown.
     pub fn view_over(&self, image: &Subject, view: &View) -> Result<View, PictureError> {
-        let refuse = || {
-            PictureError::Refused(format!(
-                "the labels {} have other axes than the image",
-                self.array.path()
-            ))
-        };
         let mut along = Vec::with_capacity(self.axes.len());
         let mut found = View { along: Vec::new(), x: None, y: None };
         for (n, axis) in self.axes.iter().enumerate() {
             let Some(of_image) = image.axes.iter().position(|other| other.name == axis.name) else {
-                return Err(refuse());
+                return Err(self.has_other_axes());
             };
             let (own, len) = (view.along[of_image], image.axes[of_image].len);
             let is_shown = [view.x, view.y].contains(&Some(of_image));
@@ -129,7 +123,7 @@ impl Subject {
                 _ if !is_shown && len > 0 => {
                     Along::one((own.start * axis.len / len).min(axis.len - 1))
                 }
-                _ => return Err(refuse()),
+                _ => return Err(self.has_other_axes()),
             });
             if view.x == Some(of_image) {
                 found.x = Some(n);
@@ -139,9 +133,17 @@ impl Subject {
             }
         }
         if (found.x.is_some(), found.y.is_some()) != (view.x.is_some(), view.y.is_some()) {
-            return Err(refuse());
+            return Err(self.has_other_axes());
         }
         Ok(View { along, ..found })
+    }
+
+    /// The error of labels that do not lie over an image.
+    fn has_other_axes(&self) -> PictureError {
+        PictureError::Refused(format!(
+            "the labels {} have other axes than the image",
+            self.array.path()
+        ))
     }
 
     fn show_alone(

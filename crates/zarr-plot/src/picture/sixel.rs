@@ -52,27 +52,11 @@ pub(super) fn sixels(raster: &Raster) -> String {
 /// means of boxes that hold about as many pixels each.
 fn palette(raster: &Raster) -> (Vec<Option<u8>>, Vec<[u8; 3]>) {
     let mut counts: HashMap<[u8; 3], u64> = HashMap::new();
-    let pixels = || {
-        raster
-            .rgba
-            .chunks_exact(4)
-            .map(|rgba| (rgba[3] >= 128).then(|| [rgba[0], rgba[1], rgba[2]]))
-    };
-    for color in pixels().flatten() {
+    for color in opaque_pixels(raster).flatten() {
         *counts.entry(color).or_default() += 1;
     }
     let mut colors: Vec<([u8; 3], u64)> = counts.into_iter().collect();
     colors.sort_unstable();
-    // How much is gained by cutting a box, and along which part of the colour.
-    let gain = |colors: &[([u8; 3], u64)]| {
-        let count: u64 = colors.iter().map(|(_, count)| count).sum();
-        let gains = (0..3).map(|part| {
-            let parts = || colors.iter().map(|(color, _)| color[part]);
-            let spread = u64::from(parts().max().unwrap_or(0) - parts().min().unwrap_or(0));
-            (spread * count, part)
-        });
-        gains.max().unwrap_or_default()
-    };
     let mut boxes = vec![(gain(&colors), colors)];
     while boxes.len() < COLORS {
         let best = boxes.iter().enumerate().map(|(n, (gain, _))| (*gain, n)).max();
@@ -92,14 +76,30 @@ fn palette(raster: &Raster) -> (Vec<Option<u8>>, Vec<[u8; 3]>) {
     let mut palette = Vec::new();
     for (_, colors) in boxes.iter().filter(|(_, colors)| !colors.is_empty()) {
         let count: u64 = colors.iter().map(|(_, count)| count).sum();
-        let mean = |part: usize| {
+        numbers.extend(colors.iter().map(|(color, _)| (*color, palette.len() as u8)));
+        palette.push([0, 1, 2].map(|part| {
             let sum: u64 = colors.iter().map(|(color, count)| u64::from(color[part]) * count).sum();
             ((sum + count / 2) / count) as u8
-        };
-        numbers.extend(colors.iter().map(|(color, _)| (*color, palette.len() as u8)));
-        palette.push([mean(0), mean(1), mean(2)]);
+        }));
     }
-    (pixels().map(|color| numbers.get(&color?).copied()).collect(), palette)
+    (opaque_pixels(raster).map(|color| numbers.get(&color?).copied()).collect(), palette)
+}
+
+/// The colours of all pixels, none where a pixel is transparent.
+fn opaque_pixels(raster: &Raster) -> impl Iterator<Item = Option<[u8; 3]>> {
+    let pixels = raster.rgba.chunks_exact(4);
+    pixels.map(|rgba| (rgba[3] >= 128).then(|| [rgba[0], rgba[1], rgba[2]]))
+}
+
+/// How much is gained by cutting a box of colours, and along which part of the colour.
+fn gain(colors: &[([u8; 3], u64)]) -> (u64, usize) {
+    let count: u64 = colors.iter().map(|(_, count)| count).sum();
+    let gains = (0..3).map(|part| {
+        let least = colors.iter().map(|(color, _)| color[part]).min().unwrap_or(0);
+        let most = colors.iter().map(|(color, _)| color[part]).max().unwrap_or(0);
+        (u64::from(most - least) * count, part)
+    });
+    gains.max().unwrap_or_default()
 }
 
 #[cfg(test)]

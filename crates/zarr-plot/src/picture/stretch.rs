@@ -26,19 +26,10 @@ impl FromStr for Ends {
     type Err = PictureError;
 
     fn from_str(text: &str) -> Result<Ends, PictureError> {
-        let refuse = || {
-            PictureError::Refused(format!(
-                "invalid range `{text}`: write it as in `full`, `0,300` or `1%,99%`, the lower end first"
-            ))
-        };
         if text.eq_ignore_ascii_case("full") {
             return Ok(Ends::Full);
         }
-        let (low, high) = text.split_once(',').ok_or_else(refuse)?;
-        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
-        let percent = |text: &str| {
-            number(text.trim().strip_suffix('%')?).filter(|n| (0.0..=100.0).contains(n))
-        };
+        let (low, high) = text.split_once(',').ok_or_else(|| invalid_range(text))?;
         let ends = match (percent(low), percent(high)) {
             (Some(low), Some(high)) if low < high => Some(Ends::Percentiles(low, high)),
             (None, None) => number(low)
@@ -47,8 +38,25 @@ impl FromStr for Ends {
                 .map(|(low, high)| Ends::Limits(low, high)),
             _ => None,
         };
-        ends.ok_or_else(refuse)
+        ends.ok_or_else(|| invalid_range(text))
     }
+}
+
+/// The error of a range that is not understood.
+fn invalid_range(text: &str) -> PictureError {
+    PictureError::Refused(format!(
+        "invalid range `{text}`: write it as in `full`, `0,300` or `1%,99%`, the lower end first"
+    ))
+}
+
+/// A finite number.
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// A percentage from 0 to 100.
+fn percent(text: &str) -> Option<f64> {
+    number(text.trim().strip_suffix('%')?).filter(|number| (0.0..=100.0).contains(number))
 }
 
 /// How values become places on a colour map.
@@ -108,9 +116,8 @@ impl Stretch {
             let half = (high - center).abs().max((center - low).abs());
             (low, high) = (center - half, center + half);
         }
-        let any = |beyond: &dyn Fn(f64) -> bool| plane.values.iter().any(|&value| beyond(value));
-        let is_cut_below = any(&|value| value < low);
-        let is_cut_above = any(&|value| value > high);
+        let is_cut_below = plane.values.iter().any(|&value| value < low);
+        let is_cut_above = plane.values.iter().any(|&value| value > high);
         Ok(Some(Stretch {
             low,
             high,

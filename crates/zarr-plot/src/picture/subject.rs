@@ -113,7 +113,6 @@ impl Subject {
     /// # Errors
     /// An array that is no image, labels that are not there, and what the store reports.
     pub fn labels(&self, name: &str) -> Result<Subject, PictureError> {
-        let refuse = |why: String| Err(PictureError::Refused(why));
         let group = self.image.as_ref().and_then(|(image, own)| {
             self.array.path().ancestors().find(|path| {
                 path.join(&image.levels[*own].path).is_ok_and(|place| &place == self.array.path())
@@ -122,9 +121,9 @@ impl Subject {
         let hierarchy = self.array.hierarchy();
         let group = group.map(|path| hierarchy.group(&path)).transpose()?;
         let Some(group) = group else {
-            return refuse(
+            return Err(PictureError::Refused(
                 "labels are shown over images of OME-Zarr, and this array is none".into(),
-            );
+            ));
         };
         let found = label_images(&group)?;
         let Some((_, labels)) = found.iter().find(|(known, _)| known == name) else {
@@ -134,7 +133,7 @@ impl Subject {
             } else {
                 format!("there are {}", known.join(", "))
             };
-            return refuse(format!("no labels are called `{name}`; {known}"));
+            return Err(PictureError::Refused(format!("no labels are called `{name}`; {known}")));
         };
         let mut best: Option<Array> = None;
         for level in
@@ -142,14 +141,13 @@ impl Subject {
         {
             let Ok(path) = labels.path().join(&level.path) else { continue };
             let array = hierarchy.array(&path)?;
-            let ends = |shape: Vec<u64>| shape.into_iter().rev().take(2).collect::<Vec<_>>();
-            if best.is_none() || ends(array.shape()) == ends(self.array.shape()) {
+            if best.is_none() || last_two(&array.shape()) == last_two(&self.array.shape()) {
                 best = Some(array);
             }
         }
         match best {
             Some(array) => Subject::of(array, false),
-            None => refuse(format!("the labels `{name}` have no levels")),
+            None => Err(PictureError::Refused(format!("the labels `{name}` have no levels"))),
         }
     }
 
@@ -180,10 +178,6 @@ impl Subject {
             return Some(1.0 / width);
         }
         let (x, y) = (&self.axes[view.x?], &self.axes[view.y?]);
-        let step = |axis: &Axis, n: usize| {
-            let unit = axis.unit_of_length().unwrap_or(1.0);
-            Some((axis.even()?.scale * view.along[n].step as f64 * unit).abs())
-        };
         let is_same = match (x.unit_of_length(), y.unit_of_length()) {
             (Some(_), Some(_)) => true,
             (None, None) if x.units.is_none() && y.units.is_none() => {
@@ -195,7 +189,7 @@ impl Subject {
         if !is_same || x.kind == AxisKind::Time {
             return None;
         }
-        let aspect = step(y, view.y?)? / step(x, view.x?)?;
+        let aspect = step_length(y, &view.along[view.y?])? / step_length(x, &view.along[view.x?])?;
         (aspect.is_finite() && aspect > 0.0).then_some(aspect)
     }
 
@@ -313,4 +307,15 @@ impl Subject {
         let subject = Subject { meaning: self.meaning.clone(), ..subject };
         Ok(Some((subject, view)))
     }
+}
+
+/// The lengths of the last two axes.
+fn last_two(shape: &[u64]) -> &[u64] {
+    &shape[shape.len().saturating_sub(2)..]
+}
+
+/// How far elements that are shown lie apart along an axis, in metres where its unit is known.
+fn step_length(axis: &Axis, along: &Along) -> Option<f64> {
+    let unit = axis.unit_of_length().unwrap_or(1.0);
+    Some((axis.even()?.scale * along.step as f64 * unit).abs())
 }

@@ -29,15 +29,6 @@ impl Scene {
 }
 
 fn write_item(out: &mut String, item: &Item) -> Result<(), PictureError> {
-    let place = |x: f64, y: f64, width: f64, height: f64| {
-        format!(
-            "x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"",
-            short(x),
-            short(y),
-            short(width),
-            short(height)
-        )
-    };
     // Writing to a text does not fail.
     let _ = match item {
         Item::Box { x, y, width, height, color } => {
@@ -82,6 +73,17 @@ fn write_item(out: &mut String, item: &Item) -> Result<(), PictureError> {
         ),
     };
     Ok(())
+}
+
+/// The attributes of a rectangle.
+fn place(x: f64, y: f64, width: f64, height: f64) -> String {
+    format!(
+        "x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"",
+        short(x),
+        short(y),
+        short(width),
+        short(height)
+    )
 }
 
 fn hex([r, g, b]: Color) -> String {

@@ -129,23 +129,12 @@ fn letters(raster: &Raster) -> String {
 
 fn half_blocks(raster: &Raster, is_256: bool) -> String {
     let mut out = String::new();
-    let write = |ground: u8, [r, g, b, alpha]: [u8; 4], out: &mut String| {
-        // Writing to a text does not fail.
-        let _ = if alpha < 128 {
-            write!(out, "\u{1b}[{}m", ground + 1)
-        } else if is_256 {
-            write!(out, "\u{1b}[{ground};5;{}m", nearest([r, g, b]))
-        } else {
-            write!(out, "\u{1b}[{ground};2;{r};{g};{b}m")
-        };
-    };
     let clear = [0; 4];
     for top in (0..raster.height).step_by(2) {
         let (mut over, mut under) = (None, None);
         for column in 0..raster.width {
             let upper = raster.pixel(column, top);
             let lower = if top + 1 < raster.height { raster.pixel(column, top + 1) } else { clear };
-            let is_clear = |pixel: [u8; 4]| pixel[3] < 128;
             // The half that has a colour is the ink, where only one has.
             let (letter, ink, ground) = match (is_clear(upper), is_clear(lower)) {
                 (true, true) => (' ', clear, clear),
@@ -153,11 +142,11 @@ fn half_blocks(raster: &Raster, is_256: bool) -> String {
                 _ => ('▀', upper, lower),
             };
             if letter != ' ' && over != Some(ink) {
-                write(38, ink, &mut out);
+                write_color(38, ink, is_256, &mut out);
                 over = Some(ink);
             }
             if under != Some(ground) {
-                write(48, ground, &mut out);
+                write_color(48, ground, is_256, &mut out);
                 under = Some(ground);
             }
             out.push(letter);
@@ -167,22 +156,41 @@ fn half_blocks(raster: &Raster, is_256: bool) -> String {
     out
 }
 
+/// Whether a pixel is more transparent than not.
+fn is_clear(pixel: [u8; 4]) -> bool {
+    pixel[3] < 128
+}
+
+/// Writes the sequence that sets the colour of the ink (38) or of the ground (48).
+fn write_color(ground: u8, pixel: [u8; 4], is_256: bool, out: &mut String) {
+    let [r, g, b, _] = pixel;
+    // Writing to a text does not fail.
+    let _ = if is_clear(pixel) {
+        write!(out, "\u{1b}[{}m", ground + 1)
+    } else if is_256 {
+        write!(out, "\u{1b}[{ground};5;{}m", nearest([r, g, b]))
+    } else {
+        write!(out, "\u{1b}[{ground};2;{r};{g};{b}m")
+    };
+}
+
 /// The nearest of the 6 × 6 × 6 colours and 24 greys of 256.
 fn nearest([r, g, b]: [u8; 3]) -> u8 {
     const STEPS: [u8; 6] = [0, 95, 135, 175, 215, 255];
-    let far = |a: [u8; 3]| -> i32 {
-        a.iter().zip([r, g, b]).map(|(&a, b)| (i32::from(a) - i32::from(b)).pow(2)).sum()
-    };
-    let step = |part: u8| (0..6).min_by_key(|&n| STEPS[n].abs_diff(part)).unwrap_or(0);
-    let at = [step(r), step(g), step(b)];
+    let at = [r, g, b].map(|part| (0..6).min_by_key(|&n| STEPS[n].abs_diff(part)).unwrap_or(0));
     let cube = at.map(|n| STEPS[n]);
     let mean = (u32::from(r) + u32::from(g) + u32::from(b)) / 3;
     let grey = (mean.saturating_sub(3) / 10).min(23) as u8;
-    if far([8 + 10 * grey; 3]) < far(cube) {
+    if distance([8 + 10 * grey; 3], [r, g, b]) < distance(cube, [r, g, b]) {
         232 + grey
     } else {
         (16 + 36 * at[0] + 6 * at[1] + at[2]) as u8
     }
+}
+
+/// The square of the distance of two colours.
+fn distance(a: [u8; 3], b: [u8; 3]) -> i32 {
+    a.iter().zip(b).map(|(&a, b)| (i32::from(a) - i32::from(b)).pow(2)).sum()
 }
 
 /// In pieces of 4,096 letters, as kitty asks for.

@@ -93,8 +93,7 @@ impl Outline {
     fn draw(&self, mut call: impl FnMut(i64, i64, f32)) {
         let Some([least, most]) = self.bounds else { return };
         let (left, top) = (least.x.floor(), least.y.floor());
-        let size = |from: f32, to: f32| (to.ceil() - from) as usize + 1;
-        let mut rasterizer = Rasterizer::new(size(left, most.x), size(top, most.y));
+        let mut rasterizer = Rasterizer::new(pixel_count(left, most.x), pixel_count(top, most.y));
         for piece in &self.pieces {
             match piece.map(|at| point(at.x - left, at.y - top)) {
                 Piece::Line([a, b]) => rasterizer.draw_line(a, b),
@@ -108,6 +107,11 @@ impl Outline {
             }
         });
     }
+}
+
+/// How many pixels there are from one place to another.
+fn pixel_count(from: f32, to: f32) -> usize {
+    (to.ceil() - from) as usize + 1
 }
 
 impl Piece {

@@ -182,6 +182,9 @@ pub(crate) fn round_dates(
     exact.filter(|(number, _)| (low..=high).contains(number)).collect()
 }
 
+/// Nanoseconds.
+const MINUTE: u64 = 60_000_000_000;
+
 /// The positions at which a year, a month, a day, an hour or a minute begins: the finest of these that are not too many, and not finer
 /// than the dates are apart. With each of them what begins there, and its text.
 fn dates(
@@ -199,7 +202,6 @@ fn dates(
     {
         return None;
     }
-    const MINUTE: u64 = 60_000_000_000;
     let apart = coordinates.numbers.windows(2).map(|pair| (pair[1] - pair[0]).abs());
     let finest = match apart.fold(f64::INFINITY, f64::min) * time.seconds() / 86_400.0 {
         days if days >= 360.0 => 'y',
@@ -235,22 +237,9 @@ fn dates(
     ];
     let begin = levels.iter().position(|(unit, _)| *unit == finest).unwrap_or_default();
     for &(unit, by) in &levels[begin..] {
-        let bucket = |n: usize| {
-            let date = &dates[n];
-            let (month, day) = (i64::from(date.month), i64::from(date.day));
-            let minutes = (date.nanoseconds / MINUTE) as i64;
-            let within = match unit {
-                'm' => (month, day, minutes / by),
-                'h' => (month, day, minutes / 60 / by),
-                // The days after the last whole step belong to it.
-                'd' => (month, ((day - 1) / by).min(30 / by - i64::from(by > 1)), 0),
-                'M' => ((month - 1) / by, 0, 0),
-                _ => (0, 0, 0),
-            };
-            (if unit == 'y' { date.year.div_euclid(by) } else { date.year }, within)
-        };
-        let starts: Vec<usize> =
-            (0..len).filter(|&n| n == 0 || bucket(n) != bucket(n - 1)).collect();
+        let starts: Vec<usize> = (0..len)
+            .filter(|&n| n == 0 || bucket(&dates[n], unit, by) != bucket(&dates[n - 1], unit, by))
+            .collect();
         // The first position begins nothing, unless it does: two ticks may be too near.
         let fits = starts.len() <= count + 1;
         let starts: Vec<usize> = match starts.get(1) {
@@ -291,6 +280,21 @@ fn dates(
         }
     }
     None
+}
+
+/// The step of `by` units that a date is in.
+fn bucket(date: &Date, unit: char, by: i64) -> (i64, (i64, i64, i64)) {
+    let (month, day) = (i64::from(date.month), i64::from(date.day));
+    let minutes = (date.nanoseconds / MINUTE) as i64;
+    let within = match unit {
+        'm' => (month, day, minutes / by),
+        'h' => (month, day, minutes / 60 / by),
+        // The days after the last whole step belong to it.
+        'd' => (month, ((day - 1) / by).min(30 / by - i64::from(by > 1)), 0),
+        'M' => ((month - 1) / by, 0, 0),
+        _ => (0, 0, 0),
+    };
+    (if unit == 'y' { date.year.div_euclid(by) } else { date.year }, within)
 }
 
 /// The dates of ticks in the words of a unit: of hours and minutes the day where it begins, and at the first.

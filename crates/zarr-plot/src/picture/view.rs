@@ -94,13 +94,12 @@ impl View {
         (x, y): (Option<usize>, Option<usize>),
         is_plane: bool,
     ) -> Result<View, PictureError> {
-        let refuse = |why: String| Err(PictureError::Refused(why));
         let rank = axes.len();
         if let Some(axis) = x.iter().chain(&y).find(|&&axis| axis >= rank) {
-            return refuse(format!("there is no axis {axis}; the array has {rank}"));
+            return refusal(format!("there is no axis {axis}; the array has {rank}"));
         }
         if x.is_some() && x == y {
-            return refuse("x and y are the same axis".into());
+            return refusal("x and y are the same axis".into());
         }
         let is_other = |axis: &usize| Some(*axis) != x && Some(*axis) != y;
         let mut free: Vec<usize> = (0..rank)
@@ -120,17 +119,11 @@ impl View {
         if long.len() >= named || (!is_plane && long.len() == 1 && named == 2) {
             free = long;
         }
-        // The last free axis of this kind, or else the last one.
-        let take = |free: &mut Vec<usize>, kind: AxisKind| {
-            let of_kind = free.iter().rposition(|&axis| axes[axis].kind == kind);
-            let at = of_kind.or(free.len().checked_sub(1))?;
-            Some(free.remove(at))
-        };
         // The axis that is y by its kind does not go across.
         let (x, y) = match (x, y) {
             (Some(x), Some(y)) => (Some(x), Some(y)),
-            (Some(x), None) => (Some(x), take(&mut free, AxisKind::Y)),
-            (None, Some(y)) => (take(&mut free, AxisKind::X), Some(y)),
+            (Some(x), None) => (Some(x), take_axis(axes, &mut free, AxisKind::Y)),
+            (None, Some(y)) => (take_axis(axes, &mut free, AxisKind::X), Some(y)),
             (None, None) => {
                 let last = |kind| free.iter().rposition(|&axis| axes[axis].kind == kind);
                 // A section from south to north goes down along its vertical axis.
@@ -141,8 +134,8 @@ impl View {
                     _ => None,
                 };
                 let across = if vertical.is_some() { AxisKind::Y } else { AxisKind::X };
-                let x = take(&mut free, across);
-                (x, y.or_else(|| take(&mut free, AxisKind::Y)))
+                let x = take_axis(axes, &mut free, across);
+                (x, y.or_else(|| take_axis(axes, &mut free, AxisKind::Y)))
             }
         };
         Ok(View { along, x, y })
@@ -150,8 +143,12 @@ impl View {
 
     /// How many elements across and down.
     pub fn size(&self) -> (u64, u64) {
-        let len = |axis: Option<usize>| axis.map_or(1, |axis| self.along[axis].len);
-        (len(self.x), len(self.y))
+        (self.len(self.x), self.len(self.y))
+    }
+
+    /// How many elements are shown along an axis, 1 without the axis.
+    fn len(&self, axis: Option<usize>) -> u64 {
+        axis.map_or(1, |axis| self.along[axis].len)
     }
 
     /// Whether it is a line, not a picture.
@@ -172,6 +169,18 @@ impl View {
         view.along[axis] = self.along[axis].part(n, 1);
         view
     }
+}
+
+/// A view that is not possible.
+fn refusal(why: String) -> Result<View, PictureError> {
+    Err(PictureError::Refused(why))
+}
+
+/// Takes the last free axis of this kind, or else the last one.
+fn take_axis(axes: &[Axis], free: &mut Vec<usize>, kind: AxisKind) -> Option<usize> {
+    let of_kind = free.iter().rposition(|&axis| axes[axis].kind == kind);
+    let position = of_kind.or(free.len().checked_sub(1))?;
+    Some(free.remove(position))
 }
 
 #[cfg(test)]

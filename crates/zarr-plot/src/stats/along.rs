@@ -9,7 +9,7 @@ use super::plan::Plan;
 use super::scan::{Number, Rule};
 use super::tally::Tally;
 use super::{Numerical, Part, Request, argument, unpacked};
-use crate::meaning::Meaning;
+use crate::meaning::{Affine, Meaning};
 
 /// About the bytes of what is known of one coordinate.
 pub(crate) const CELL: u64 = 256;
@@ -121,8 +121,7 @@ impl Job for AlongJob<'_, '_> {
                 let shape = place.shape();
                 let (kept, reduced): (Vec<usize>, Vec<usize>) =
                     (0..shape.len()).partition(|axis| self.axes.contains(axis));
-                let steps = |axes: &[usize]| offsets(&shape, axes);
-                let (outer, inner) = (steps(&kept), steps(&reduced));
+                let (outer, inner) = (offsets(&shape, &kept), offsets(&shape, &reduced));
                 let mut bytes = Vec::with_capacity(inner.len() * T::SIZE);
                 let mut found = Vec::with_capacity(outer.len());
                 for (n, at) in outer.iter().enumerate() {
@@ -164,10 +163,8 @@ impl Cell {
     /// What a tally says of values that are unpacked.
     pub(crate) fn of(tally: &Tally, meaning: &Meaning, ddof: u64) -> Cell {
         let affine = meaning.affine;
-        let end = |end: &Option<(ScalarValue, Vec<u64>)>| {
-            end.as_ref().map(|(value, _)| unpacked(affine, *value))
-        };
-        let (mut min, mut max) = (end(&tally.least), end(&tally.most));
+        let (mut min, mut max) =
+            (unpacked_end(affine, &tally.least), unpacked_end(affine, &tally.most));
         if affine.scale < 0.0 {
             std::mem::swap(&mut min, &mut max);
         }
@@ -182,6 +179,16 @@ impl Cell {
             std: tally.moments.std(ddof) * affine.scale.abs(),
         }
     }
+
+    /// A number that an empty cell does not have.
+    pub(crate) fn number(&self, number: f64) -> Json {
+        if self.count > 0 { float(number) } else { Json::Null }
+    }
+}
+
+/// An end of a tally in units.
+fn unpacked_end(affine: Affine, end: &Option<(ScalarValue, Vec<u64>)>) -> Option<ScalarValue> {
+    end.as_ref().map(|(value, _)| unpacked(affine, *value))
 }
 
 impl AlongJob<'_, '_> {
@@ -215,28 +222,21 @@ impl AlongAxes {
     /// is valid.
     pub fn to_json(&self) -> Json {
         let axes: Vec<u64> = self.axes.iter().map(|&axis| axis as u64).collect();
-        let counts = |of: fn(&Cell) -> u64| -> Json {
-            self.cells.iter().map(|c| Json::from(of(c))).collect()
-        };
-        let ends = |of: fn(&Cell) -> Option<ScalarValue>| -> Json {
-            self.cells.iter().map(|cell| of(cell).map_or(Json::Null, super::json::scalar)).collect()
-        };
-        let floats = |of: fn(&Cell) -> f64| -> Json {
-            self.cells
-                .iter()
-                .map(|cell| if cell.count > 0 { float(of(cell)) } else { Json::Null })
-                .collect()
-        };
         Object::new()
             .with("axes", &axes[..])
             .with("shape", &self.shape[..])
-            .with("count", counts(|cell| cell.count))
-            .with("missing", counts(|cell| cell.missing))
-            .with("nan", counts(|cell| cell.nan))
-            .with("min", ends(|cell| cell.min))
-            .with("max", ends(|cell| cell.max))
-            .with("mean", floats(|cell| cell.mean))
-            .with("std", floats(|cell| cell.std))
+            .with("count", self.list(|cell| cell.count.into()))
+            .with("missing", self.list(|cell| cell.missing.into()))
+            .with("nan", self.list(|cell| cell.nan.into()))
+            .with("min", self.list(|cell| cell.min.map_or(Json::Null, super::json::scalar)))
+            .with("max", self.list(|cell| cell.max.map_or(Json::Null, super::json::scalar)))
+            .with("mean", self.list(|cell| cell.number(cell.mean)))
+            .with("std", self.list(|cell| cell.number(cell.std)))
             .into()
+    }
+
+    /// What each of the cells has, as a list.
+    fn list(&self, of: fn(&Cell) -> Json) -> Json {
+        self.cells.iter().map(of).collect()
     }
 }

@@ -145,7 +145,6 @@ impl ByChunk {
             .iter()
             .map(|Outlier { chunk, by, score }| {
                 let Cell { count, missing, nan, min, max, mean, std } = chunk.cell;
-                let some = |value: f64| if count > 0 { float(value) } else { Json::Null };
                 Json::from(
                     Object::new()
                         .with("chunk", &chunk.index[..])
@@ -156,8 +155,8 @@ impl ByChunk {
                         .with("nan", nan)
                         .with("min", min.map_or(Json::Null, scalar))
                         .with("max", max.map_or(Json::Null, scalar))
-                        .with("mean", some(mean))
-                        .with("std", some(std)),
+                        .with("mean", chunk.cell.number(mean))
+                        .with("std", chunk.cell.number(std)),
                 )
             })
             .collect();
@@ -183,15 +182,6 @@ fn share(part: u64, cell: &Cell) -> f64 {
 
 /// The modified z-score of each value; 0 where there is none, or where all are equal.
 fn scores(values: &[f64]) -> Vec<f64> {
-    let median = |values: &mut Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        let middle = values.len() / 2;
-        match values.len() % 2 {
-            _ if values.is_empty() => f64::NAN,
-            0 => values[middle - 1] / 2.0 + values[middle] / 2.0,
-            _ => values[middle],
-        }
-    };
     let mut finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     let center = median(&mut finite);
     let mut away: Vec<f64> = finite.iter().map(|value| (value - center).abs()).collect();
@@ -206,6 +196,17 @@ fn scores(values: &[f64]) -> Vec<f64> {
             _ => 0.0,
         })
         .collect()
+}
+
+/// The median, which sorts the values.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        _ if values.is_empty() => f64::NAN,
+        0 => values[middle - 1] / 2.0 + values[middle] / 2.0,
+        _ => values[middle],
+    }
 }
 
 #[cfg(test)]

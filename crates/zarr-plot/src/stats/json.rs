@@ -41,18 +41,6 @@ impl Found {
 
 impl Numbers {
     fn members(&self, object: Object) -> Object {
-        let some = self.count > 0;
-        let value = |value: ScalarValue| match (self.time, value) {
-            (Some(time), value) => moment(time, value),
-            (None, value) => scalar(value),
-        };
-        let end = |end: &Option<(ScalarValue, Vec<u64>)>| {
-            end.as_ref().map_or(Json::Null, |(number, _)| value(*number))
-        };
-        let at = |end: &Option<(ScalarValue, Vec<u64>)>| {
-            end.as_ref().map_or(Json::Null, |(_, at)| Json::from(&at[..]))
-        };
-        let if_some = |json: Json| if some { json } else { Json::Null };
         let mut object = object
             .with("count", self.count)
             .with("missing", self.missing)
@@ -60,18 +48,21 @@ impl Numbers {
             .with("pos_inf", self.pos_inf)
             .with("neg_inf", self.neg_inf)
             .with("never_written", self.never_written)
-            .with("min", end(&self.min))
-            .with("max", end(&self.max))
-            .with("mean", if_some(value(ScalarValue::Float(self.mean))))
-            .with("std", if_some(float(self.std)));
+            .with("min", self.end(&self.min))
+            .with("max", self.end(&self.max))
+            .with("mean", self.if_some(self.value(ScalarValue::Float(self.mean))))
+            .with("std", self.if_some(float(self.std)));
         if self.time.is_none() {
             object.insert("sum", scalar(self.sum));
         }
-        object = object.with("min_at", at(&self.min)).with("max_at", at(&self.max));
+        object = object.with("min_at", place(&self.min)).with("max_at", place(&self.max));
         if !self.percentiles.is_empty() {
             let mut found = Object::new();
             for &(percent, number) in &self.percentiles {
-                found.insert(format!("{percent}"), if_some(value(ScalarValue::Float(number))));
+                found.insert(
+                    format!("{percent}"),
+                    self.if_some(self.value(ScalarValue::Float(number))),
+                );
             }
             object.insert("percentiles", found);
         }
@@ -80,6 +71,29 @@ impl Numbers {
         }
         object
     }
+
+    /// A value in JSON, as a moment where the elements are times.
+    fn value(&self, value: ScalarValue) -> Json {
+        match self.time {
+            Some(time) => moment(time, value),
+            None => scalar(value),
+        }
+    }
+
+    /// The value of an end, null if there is none.
+    fn end(&self, end: &Option<(ScalarValue, Vec<u64>)>) -> Json {
+        end.as_ref().map_or(Json::Null, |(number, _)| self.value(*number))
+    }
+
+    /// What only some elements have, null if there are none.
+    fn if_some(&self, json: Json) -> Json {
+        if self.count > 0 { json } else { Json::Null }
+    }
+}
+
+/// The place of an end, null if there is none.
+fn place(end: &Option<(ScalarValue, Vec<u64>)>) -> Json {
+    end.as_ref().map_or(Json::Null, |(_, place)| Json::from(&place[..]))
 }
 
 impl Histogram {
@@ -92,15 +106,14 @@ impl Histogram {
 
 impl Texts {
     fn members(&self, object: Object) -> Object {
-        let optional = |number: Option<u64>| number.map_or(Json::Null, Json::from);
         object
             .with("count", self.count)
             .with("missing", self.missing)
             .with("empty", self.empty)
             .with("never_written", self.never_written)
-            .with("min_length", optional(self.min_length))
-            .with("max_length", optional(self.max_length))
-            .with("distinct", optional(self.distinct()))
+            .with("min_length", self.min_length.map_or(Json::Null, Json::from))
+            .with("max_length", self.max_length.map_or(Json::Null, Json::from))
+            .with("distinct", self.distinct().map_or(Json::Null, Json::from))
     }
 }
 

@@ -338,14 +338,9 @@ impl Plan {
                 within / inner[axis] * inner[axis] + inner[axis]
             };
             let cut = range.start + (cut - within);
-            let half = |range: Range<u64>| {
-                let mut intervals = region.intervals().to_vec();
-                intervals[axis] = range;
-                Region::new(intervals)
-            };
             // The last one is taken first.
-            open.push(half(cut..range.end));
-            open.push(half(range.start..cut));
+            open.push(with_interval(&region, axis, cut..range.end));
+            open.push(with_interval(&region, axis, range.start..cut));
         }
         parts
     }
@@ -412,4 +407,11 @@ impl Plan {
     pub fn fill(&self) -> Vec<u8> {
         self.array.metadata().fill_bytes()
     }
+}
+
+/// The region with another interval along one axis.
+fn with_interval(region: &Region, axis: usize, interval: Range<u64>) -> Region {
+    let mut intervals = region.intervals().to_vec();
+    intervals[axis] = interval;
+    Region::new(intervals)
 }

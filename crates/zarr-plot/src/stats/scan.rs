@@ -129,6 +129,13 @@ pub(crate) struct Block<'a, T> {
     pub missing: u64,
 }
 
+impl<T: PartialEq> Block<'_, T> {
+    /// How many of the valid numbers are this one.
+    pub(crate) fn count(&self, number: T) -> u64 {
+        self.valid.iter().filter(|&value| *value == number).count() as u64
+    }
+}
+
 /// Calls `each` for one block after the other. With `present`, elements for which it is false are missing.
 pub(crate) fn scan<T: Number>(
     bytes: &[u8],

@@ -73,12 +73,11 @@ impl Tally {
             if most.is_none_or(|(most, _)| high > most) {
                 most = Some((high, first(high)));
             }
-            let count = |end: T| block.valid.iter().filter(|&&value| value == end).count() as u64;
             if low.value() == ScalarValue::Float(f64::NEG_INFINITY) {
-                tally.neg_inf += count(low);
+                tally.neg_inf += block.count(low);
             }
             if high.value() == ScalarValue::Float(f64::INFINITY) {
-                tally.pos_inf += count(high);
+                tally.pos_inf += block.count(high);
             }
         });
         tally.least = least.map(|(value, at)| (value.value(), place(at)));

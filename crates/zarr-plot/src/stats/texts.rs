@@ -54,19 +54,23 @@ impl Texts {
     }
 
     pub(crate) fn merge(&mut self, other: Texts) {
-        let both = |a: Option<u64>, b: Option<u64>, pick: fn(u64, u64) -> u64| match (a, b) {
-            (Some(a), Some(b)) => Some(pick(a, b)),
-            (a, b) => a.or(b),
-        };
         self.count += other.count;
         self.missing += other.missing;
         self.empty += other.empty;
         self.never_written += other.never_written;
-        self.min_length = both(self.min_length, other.min_length, u64::min);
-        self.max_length = both(self.max_length, other.max_length, u64::max);
+        self.min_length = either(self.min_length, other.min_length, u64::min);
+        self.max_length = either(self.max_length, other.max_length, u64::max);
         if other.is_full {
             (self.is_full, self.seen) = (true, BTreeSet::new());
         }
         other.seen.iter().for_each(|element| self.see(element));
+    }
+}
+
+/// The picked one of two numbers, or the one that there is.
+fn either(a: Option<u64>, b: Option<u64>, pick: fn(u64, u64) -> u64) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(pick(a, b)),
+        (a, b) => a.or(b),
     }
 }

@@ -64,7 +64,6 @@ impl ByArea {
     /// `{"by": "area", "axis", "bounds", "mean", "std"}`.
     pub fn to_json(&self) -> Json {
         let bounds = self.bounds.as_ref().map_or(Json::Null, |path| Json::from(path.as_str()));
-        let number = |value: f64| if value.is_nan() { Json::Null } else { float(value) };
         Object::new()
             .with("by", "area")
             .with("axis", self.axis as u64)
@@ -73,4 +72,9 @@ impl ByArea {
             .with("std", number(self.std))
             .into()
     }
+}
+
+/// A number in JSON, null for NaN.
+fn number(value: f64) -> Json {
+    if value.is_nan() { Json::Null } else { float(value) }
 }

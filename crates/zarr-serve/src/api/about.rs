@@ -111,7 +111,6 @@ fn of_array(array: &Array, target: &str) -> Result<(Object, Vec<String>), Refusa
         metadata.chain(hierarchy.registry(), hierarchy.dialect()).err().map(|e| e.to_string())
     });
     let inner = ArrayMetadata::clone(&metadata).unsharded();
-    let optional = |shape: Option<Vec<u64>>| shape.as_deref().map_or(Json::Null, Json::from);
     let size = metadata
         .data_type
         .repr()
@@ -138,8 +137,8 @@ fn of_array(array: &Array, target: &str) -> Result<(Object, Vec<String>), Refusa
         )
         .with("type", metadata.data_type.to_string())
         .with("item_size", size.map_or(Json::Null, Json::from))
-        .with("chunk_shape", optional(inner.chunk_shape()))
-        .with("shard_shape", optional(metadata.shard_shape()))
+        .with("chunk_shape", inner.chunk_shape().as_deref().map_or(Json::Null, Json::from))
+        .with("shard_shape", metadata.shard_shape().as_deref().map_or(Json::Null, Json::from))
         .with("codecs", codecs.collect::<Json>())
         .with("fill_value", metadata.declared_fill.clone().into_standard())
         .with("units", units.map_or(Json::Null, Json::from))
@@ -251,10 +250,10 @@ fn levels(array: &Array, image: &Image, target: &str) -> Json {
 /// one element to the next in its units, if that is always the same, `metres` what its unit is, if it is one of length, and `narrowing`, of
 /// latitudes, how long a degree of longitude is in their middle beside one of latitude.
 fn axis(axis: Option<&Axis>, number: usize, len: u64, is_image: bool) -> Json {
-    let unnamed = || format!("axis {number}");
+    let unnamed = format!("axis {number}");
     let Some(axis) = axis else {
         return Object::new()
-            .with("name", unnamed())
+            .with("name", unnamed)
             .with("size", len)
             .with("has_coordinates", false)
             .into();
@@ -280,7 +279,7 @@ fn axis(axis: Option<&Axis>, number: usize, len: u64, is_image: bool) -> Json {
         .map(|even| narrowing_at(even.apply((len - 1) as f64 / 2.0)));
     let length = axis.unit_of_length();
     Object::new()
-        .with("name", axis.name.clone().unwrap_or_else(unnamed))
+        .with("name", axis.name.clone().unwrap_or(unnamed))
         .with("size", len)
         .with("units", axis.units.clone().map_or(Json::Null, Json::from))
         .with("kind", kind)

@@ -48,12 +48,11 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
         View { along: at.iter().map(|&index| Along::one(index)).collect(), x: Some(axis), y: None };
     view.along[axis] = Along { start: from, step: 1, len: to - from };
     let found = subject.line(&view, POINTS).map_err(Refusal::picture)?;
-    let list = |values: &[f64]| values.iter().map(|&value| json(value)).collect::<Json>();
     let mut object = Object::new()
         .with("from", from)
         .with("step", found.block)
-        .with("low", list(&found.low))
-        .with("high", list(&found.high));
+        .with("low", numbers(&found.low))
+        .with("high", numbers(&found.high));
     if let Some(units) = subject.meaning.time {
         let dates = found.low.iter().map(|&value| {
             units.date(value).map_or(Json::Null, |date| Json::from(date.to_string()))
@@ -61,6 +60,11 @@ pub(crate) fn line(question: &Question, targets: &Targets) -> Answered {
         object.insert("dates", dates.collect::<Json>());
     }
     Ok(Answer::json(object))
+}
+
+/// Numbers as a list.
+fn numbers(values: &[f64]) -> Json {
+    values.iter().map(|&value| json(value)).collect()
 }
 
 /// One element: `{"text", "stored", "missing", "coordinates"}`, and `name` if the value has one.
@@ -112,11 +116,10 @@ pub(crate) fn table(question: &Question, targets: &Targets) -> Answered {
         1 => (Some(0), None),
         rank => (Some(rank - 2), Some(rank - 1)),
     };
-    let part = |name, axis: Option<usize>| {
-        axis.map(|axis| Stepped::of(question, name, shape[axis]).map(|part| (axis, part)))
-            .transpose()
-    };
-    let (down, across) = (part("down", down)?, part("across", across)?);
+    let (down, across) = (
+        Stepped::along(question, "down", down, &shape)?,
+        Stepped::along(question, "across", across, &shape)?,
+    );
     let along: Vec<(usize, &Stepped)> =
         [&down, &across].into_iter().flatten().map(|(axis, part)| (*axis, part)).collect();
     let cells = along.iter().map(|(_, part)| part.len()).fold(1, u64::saturating_mul);

@@ -30,29 +30,30 @@ pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
     let (array, kept) = parameters::elements(question, targets)?;
     let at = parameters::at(question, &array)?;
     let shape = array.shape();
-    let is_on = |name| question.get(name) == Some("1");
     let subject = Subject::of(array.clone(), false).map_err(Refusal::picture)?;
     let subject = Subject { array: kept, ..subject };
     let x = parameters::axis(question, "x", &array)?;
     let y = parameters::axis(question, "y", &array)?;
     let all = at.iter().map(|&index| Along::one(index)).collect();
     let mut view =
-        View::of(&subject.axes, all, (x, y), !is_on("line")).map_err(Refusal::picture)?;
-    if is_on("line") {
+        View::of(&subject.axes, all, (x, y), !is_on(question, "line")).map_err(Refusal::picture)?;
+    if is_on(question, "line") {
         view.y = None;
     }
-    let part = |name, axis: Option<usize>| {
-        axis.map(|axis| Stepped::of(question, name, shape[axis]).map(|part| (axis, part)))
-            .transpose()
-    };
     let style = style(question, targets)?;
     let size = size(question)?;
     // Of long axes no more elements are read than there are pixels.
     let mut cost = Vec::new();
-    for (axis, part) in [part("across", view.x)?, part("down", view.y)?].into_iter().flatten() {
+    for (axis, part) in [
+        Stepped::along(question, "across", view.x, &shape)?,
+        Stepped::along(question, "down", view.y, &shape)?,
+    ]
+    .into_iter()
+    .flatten()
+    {
         view.along[axis] =
             Along { start: part.range.start, step: part.step as i64, len: part.len() };
-        let step = if is_on("bare") || view.y.is_none() {
+        let step = if is_on(question, "bare") || view.y.is_none() {
             part.step
         } else {
             part.step.saturating_mul((part.len() / u64::from(size.0)).max(1))
@@ -68,14 +69,14 @@ pub(crate) fn plot(question: &Question, targets: &Targets) -> Answered {
     parameters::check_cost(&array, &cost)?;
     let planes = match &style.overlay {
         Some(overlay) => {
-            check_overlay(overlay, &subject, &view, (!is_on("bare")).then_some(size))?;
+            check_overlay(overlay, &subject, &view, (!is_on(question, "bare")).then_some(size))?;
             1
         }
         None => 0,
     };
-    question.reserve(memory(&view, size, is_on("bare"), planes))?;
+    question.reserve(memory(&view, size, is_on(question, "bare"), planes))?;
     let is_upwards = subject.is_upwards(&view);
-    let png = if is_on("bare") {
+    let png = if is_on(question, "bare") {
         let shown = subject.show(&view, &style, None).map_err(Refusal::picture)?;
         shown.raster.to_png()
     } else if view.is_line() {
@@ -116,8 +117,7 @@ fn check_overlay(
 
 /// Bytes that a figure takes while it is made, with this many planes besides. Of colours all planes are there at once.
 fn memory(view: &View, size: (u32, u32), is_bare: bool, more: u64) -> u64 {
-    let along = |axis: Option<usize>| axis.map_or(1, |axis| view.along[axis].len);
-    let shown = along(view.x).saturating_mul(along(view.y));
+    let shown = shown_along(view, view.x).saturating_mul(shown_along(view, view.y));
     let others = view.along.iter().map(|along| along.len).fold(1, u64::saturating_mul);
     let planes = (others / shown.max(1)).clamp(1, MAX_PLANES) + more;
     let pixels = u64::from(size.0) * u64::from(size.1);
@@ -126,9 +126,12 @@ fn memory(view: &View, size: (u32, u32), is_bare: bool, more: u64) -> u64 {
     pixels.saturating_mul(PER_PIXEL + 8 * (planes - 1)).saturating_add(read)
 }
 
+/// How many elements are shown along an axis, 1 without the axis.
+fn shown_along(view: &View, axis: Option<usize>) -> u64 {
+    axis.map_or(1, |axis| view.along[axis].len)
+}
+
 fn style(question: &Question, targets: &Targets) -> Result<Style, Refusal> {
-    let is_on = |name| question.get(name) == Some("1");
-    let text = |name| question.get(name).filter(|text| !text.is_empty());
     let all = |name: &'static str| {
         let pairs = question.query.iter().filter(move |(known, _)| known == name);
         pairs.map(|(_, value)| value.as_str()).take(MAX_CHOICES)
@@ -137,23 +140,35 @@ fn style(question: &Question, targets: &Targets) -> Result<Style, Refusal> {
     let choices: Result<Vec<ChannelChoice>, PictureError> =
         windows.chain(all("color").map(ChannelChoice::color)).collect();
     let channels: Option<Result<Vec<ChannelName>, PictureError>> =
-        text("channels").map(|text| text.split(',').map(str::parse).collect());
+        text(question, "channels").map(|text| text.split(',').map(str::parse).collect());
     let channels = channels.transpose().map_err(Refusal::picture)?;
-    let overlay = text("overlay").map(|path| overlay(question, targets, path)).transpose()?;
-    let ends: Option<Ends> = text("range").map(str::parse).transpose().map_err(Refusal::picture)?;
+    let overlay =
+        text(question, "overlay").map(|path| overlay(question, targets, path)).transpose()?;
+    let ends: Option<Ends> =
+        text(question, "range").map(str::parse).transpose().map_err(Refusal::picture)?;
     let map: Option<ColorMap> =
-        text("map").map(str::parse).transpose().map_err(Refusal::picture)?;
+        text(question, "map").map(str::parse).transpose().map_err(Refusal::picture)?;
     Ok(Style {
         ends,
         map,
-        is_log: is_on("log"),
-        is_labels: is_on("labels"),
+        is_log: is_on(question, "log"),
+        is_labels: is_on(question, "labels"),
         channels,
         choices: choices.map_err(Refusal::picture)?,
         overlay,
-        has_coast: is_on("coast"),
+        has_coast: is_on(question, "coast"),
         ..Style::default()
     })
+}
+
+/// Whether a choice of the question is on.
+fn is_on(question: &Question, name: &str) -> bool {
+    question.get(name) == Some("1")
+}
+
+/// A text of the question that is not empty.
+fn text<'a>(question: &'a Question, name: &str) -> Option<&'a str> {
+    question.get(name).filter(|text| !text.is_empty())
 }
 
 /// The labels at a path, over a picture.

@@ -127,20 +127,30 @@ impl Stepped {
         let Some(text) = question.get(name).filter(|text| !text.is_empty()) else {
             return Ok(Stepped { range: 0..len, step: 1 });
         };
-        let why = || {
-            Refusal::wrong(format!(
-                "`{name}` is `{text}`, and must be like `0:{len}` or `0:{len}:1`"
-            ))
-        };
         let parts: Option<Vec<u64>> = text.split(':').map(|part| part.parse().ok()).collect();
-        let (range, step) = match parts.ok_or_else(why)?[..] {
+        let (range, step) = match parts.ok_or_else(|| Stepped::refusal(name, text, len))?[..] {
             [from, to] => (from..to, 1),
             [from, to, step] => (from..to, step),
-            _ => return Err(why()),
+            _ => return Err(Stepped::refusal(name, text, len)),
         };
         let is_good =
             range.start < range.end && range.end <= len && 0 < step && i64::try_from(step).is_ok();
-        if is_good { Ok(Stepped { range, step }) } else { Err(why()) }
+        if is_good { Ok(Stepped { range, step }) } else { Err(Stepped::refusal(name, text, len)) }
+    }
+
+    fn refusal(name: &str, text: &str, len: u64) -> Refusal {
+        Refusal::wrong(format!("`{name}` is `{text}`, and must be like `0:{len}` or `0:{len}:1`"))
+    }
+
+    /// As [`Self::of`], along an axis if there is one.
+    pub fn along(
+        question: &Question,
+        name: &str,
+        axis: Option<usize>,
+        shape: &[u64],
+    ) -> Result<Option<(usize, Stepped)>, Refusal> {
+        let Some(axis) = axis else { return Ok(None) };
+        Ok(Some((axis, Stepped::of(question, name, shape[axis])?)))
     }
 
     /// How many indices there are.

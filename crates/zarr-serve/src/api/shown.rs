@@ -23,10 +23,6 @@ pub(crate) fn members(subject: &Subject) -> Object {
         .and_then(|view| subject.channel_axis(view));
     let image = subject.image.as_ref().map(|(image, _)| image);
     let is_rgb = view.as_ref().is_some_and(|view| channel.is_some() && subject.is_rgb(view));
-    let is_time = |axis: Option<usize>| {
-        let kind = axis.and_then(|axis| subject.axes.get(axis)).map(|axis| axis.kind);
-        matches!(kind, Some(AxisKind::Time | AxisKind::Z))
-    };
     let rgb_range = matches!(data_type.scalar(), Some(Scalar::Uint(8)))
         .then(|| Json::from(vec![Json::from(0u64), Json::from(255u64)]));
     let at: Json = match &view {
@@ -49,9 +45,15 @@ pub(crate) fn members(subject: &Subject) -> Object {
         .with("rgb", is_rgb)
         .with("rgb_range", rgb_range.unwrap_or(Json::Null))
         .with("labels", subject.is_labels())
-        .with("equal", image.is_some() || !(is_time(x) || is_time(y)))
+        .with("equal", image.is_some() || !(is_time(subject, x) || is_time(subject, y)))
         .with("map", subject.color_map(false).name())
         .with("signed_map", subject.color_map(true).name())
+}
+
+/// Whether an axis is one of time, or of depth.
+fn is_time(subject: &Subject, axis: Option<usize>) -> bool {
+    let kind = axis.and_then(|axis| subject.axes.get(axis)).map(|axis| axis.kind);
+    matches!(kind, Some(AxisKind::Time | AxisKind::Z))
 }
 
 /// Labels with colours of their own: `[[label, "rrggbbaa"]]`.

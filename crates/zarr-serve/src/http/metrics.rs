@@ -36,7 +36,6 @@ impl Metrics {
     /// The text for Prometheus.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         text.push_str("# HELP zarr_requests_total Requests answered, by class of status.\n# TYPE zarr_requests_total counter\n");
         for (class, counter) in (2..).zip(&self.answers) {
             let _ = writeln!(text, "zarr_requests_total{{status=\"{class}xx\"}} {}", read(counter));
@@ -81,4 +80,9 @@ impl Metrics {
         }
         text
     }
+}
+
+/// What was counted up to now.
+fn read(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
 }

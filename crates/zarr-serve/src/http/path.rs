@@ -32,17 +32,19 @@ pub(crate) fn decoded(path: &str) -> Result<String, &'static str> {
 
 /// The names and values of a query.
 pub(crate) fn pairs(query: &str) -> Vec<(String, String)> {
-    let text = |text: &str| {
-        let text = text.replace('+', " ");
-        percent_decode_str(&text).decode_utf8_lossy().into_owned()
-    };
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs
         .map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (text(name), text(value))
+            (query_text(name), query_text(value))
         })
         .collect()
+}
+
+/// A name or a value of a query, in which `+` is a space.
+fn query_text(text: &str) -> String {
+    let text = text.replace('+', " ");
+    percent_decode_str(&text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

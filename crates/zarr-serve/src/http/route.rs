@@ -99,12 +99,6 @@ fn head(reply: &mut Reply) {
 
 /// The path of a request that is answered at all.
 fn check(shared: &Shared, request: &Request<Incoming>) -> Result<String, Box<Reply>> {
-    let refusal = |status: StatusCode, why: &str| {
-        let mut refusal = text(status, why);
-        // What follows on this connection may be the body that was not read.
-        refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        Box::new(refusal)
-    };
     if request.version() > Version::HTTP_11 {
         return Err(refusal(StatusCode::HTTP_VERSION_NOT_SUPPORTED, "this server speaks HTTP/1.1"));
     }
@@ -140,6 +134,13 @@ fn check(shared: &Shared, request: &Request<Incoming>) -> Result<String, Box<Rep
         let why = format!("the path cannot be served: {why}");
         Box::new(text(StatusCode::BAD_REQUEST, &why))
     })
+}
+
+/// A refusal that closes the connection: what follows on it may be the body that was not read.
+fn refusal(status: StatusCode, why: &str) -> Box<Reply> {
+    let mut refusal = text(status, why);
+    refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    Box::new(refusal)
 }
 
 /// The answer for a path, which is decoded and begins without a `/`.
@@ -205,12 +206,16 @@ async fn question(shared: &Arc<Shared>, request: &Request<Incoming>, path: &str)
 
 /// The URL of this server as a client calls it, which [`check`] has accepted. A proxy that has encryption says so.
 fn base_of(request: &Request<Incoming>) -> String {
-    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let scheme = match header("x-forwarded-proto") {
+    let scheme = match header(request, "x-forwarded-proto") {
         Some("https") => "https",
         _ => "http",
     };
-    format!("{scheme}://{}/", header(HOST.as_str()).unwrap_or("localhost"))
+    format!("{scheme}://{}/", header(request, HOST.as_str()).unwrap_or("localhost"))
+}
+
+/// A header that is a text.
+fn header<'a>(request: &'a Request<Incoming>, name: &str) -> Option<&'a str> {
+    request.headers().get(name).and_then(|value| value.to_str().ok())
 }
 
 /// The answer of a function that may block, on a thread for that; a limited number at a time.

@@ -108,21 +108,23 @@ fn position(
 
 /// Pixels across and down: `tilesize`, or `width` and `height`.
 pub(super) fn size(question: &Question) -> Result<(u32, u32), Refusal> {
-    let side = |name: &str| -> Result<Option<u32>, Refusal> {
-        let Some(text) = text(question, name) else { return Ok(None) };
-        let found = text.parse().ok().filter(|side| SIDES.contains(side));
-        found.map(Some).ok_or_else(|| {
-            Refusal::wrong(format!(
-                "`{name}` is `{text}`, and must be from {} to {}",
-                SIDES.start(),
-                SIDES.end()
-            ))
-        })
-    };
-    let both = side("tilesize")?;
-    let (width, height) = (side("width")?.or(both), side("height")?.or(both));
+    let both = side(question, "tilesize")?;
+    let (width, height) = (side(question, "width")?.or(both), side(question, "height")?.or(both));
     let (width, height) = (width.or(height), height.or(width));
     Ok((width.unwrap_or(TILE_SIZE), height.unwrap_or(TILE_SIZE)))
+}
+
+/// The length of a side, if it is given.
+fn side(question: &Question, name: &str) -> Result<Option<u32>, Refusal> {
+    let Some(text) = text(question, name) else { return Ok(None) };
+    let found = text.parse().ok().filter(|side| SIDES.contains(side));
+    found.map(Some).ok_or_else(|| {
+        Refusal::wrong(format!(
+            "`{name}` is `{text}`, and must be from {} to {}",
+            SIDES.start(),
+            SIDES.end()
+        ))
+    })
 }
 
 /// How elements become pixels: `nearest`, `bilinear`, or `mean`, which titiler calls `average`.
@@ -143,7 +145,6 @@ pub(super) fn range(question: &Question) -> Result<Option<(f64, f64)>, Refusal> 
         .into_iter()
         .find_map(|name| text(question, name).map(|text| (name, text)));
     let Some((name, text)) = named.filter(|(_, text)| *text != "auto") else { return Ok(None) };
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
     let ends = text.split_once(',').and_then(|(low, high)| number(low).zip(number(high)));
     let ends = ends.filter(|(low, high)| low <= high);
     ends.map(Some).ok_or_else(|| {
@@ -151,6 +152,11 @@ pub(super) fn range(question: &Question) -> Result<Option<(f64, f64)>, Refusal> 
             "`{name}` is `{text}`, and must be two numbers, the lower one first: `0,300`"
         ))
     })
+}
+
+/// A finite number.
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// The colours: `colormap_name=viridis` (titiler), `style=raster/viridis` (xpublish).

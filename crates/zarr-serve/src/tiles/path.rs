@@ -36,27 +36,28 @@ pub(super) fn parse(path: &str) -> Result<(&str, Asked), String> {
         let (rest, last) = before[n].rsplit_once('/').unwrap_or(("", before[n]));
         (parts[n], before[n + 1]) = (last, rest);
     }
-    let number = |text: &str| text.parse::<u64>().ok();
-    let image = |text: &str| text.strip_suffix(".png").and_then(|text| text.parse::<u64>().ok());
-    let set = |text: &str| TileMatrixSet::of_id(text);
     let found = match parts[0] {
         "conformance" => (before[1], Asked::Conformance),
         "legend" | "legend.png" => (before[1], Asked::Legend),
         "tileMatrixSets" => (before[1], Asked::Sets),
-        "tilejson.json" => match set(parts[1]) {
+        "tilejson.json" => match TileMatrixSet::of_id(parts[1]) {
             Some(TileMatrixSet::WebMercatorQuad) => (before[2], Asked::TileJson),
             Some(other) => {
                 return Err(format!("TileJSON is for WebMercatorQuad, and not for {}", other.id()));
             }
             None => (before[1], Asked::TileJson),
         },
-        id if parts[1] == "tileMatrixSets" => match set(id) {
+        id if parts[1] == "tileMatrixSets" => match TileMatrixSet::of_id(id) {
             Some(set) => (before[2], Asked::Set(set)),
             None => return Err(unknown(id)),
         },
         last => {
-            match (set(parts[3]), number(parts[2]), number(parts[1]), number(last).or(image(last)))
-            {
+            match (
+                TileMatrixSet::of_id(parts[3]),
+                number(parts[2]),
+                number(parts[1]),
+                number(last).or(image(last)),
+            ) {
                 // The order of the OGC: row, column.
                 (Some(set), Some(zoom), Some(row), Some(column)) => {
                     (before[4], Asked::Tile { set, zoom, column, row })
@@ -66,7 +67,7 @@ pub(super) fn parse(path: &str) -> Result<(&str, Asked), String> {
                     before[3],
                     Asked::Tile { set: TileMatrixSet::WebMercatorQuad, zoom, column, row },
                 ),
-                _ => match set(last) {
+                _ => match TileMatrixSet::of_id(last) {
                     Some(set) => (before[1], Asked::Tileset(set)),
                     None => (path, Asked::Landing),
                 },
@@ -77,6 +78,15 @@ pub(super) fn parse(path: &str) -> Result<(&str, Asked), String> {
         return Err("the path of an array is missing: /tiles/NAME/PATH/{z}/{x}/{y}.png".into());
     }
     Ok(found)
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok()
+}
+
+/// The number of an image's name.
+fn image(name: &str) -> Option<u64> {
+    number(name.strip_suffix(".png")?)
 }
 
 fn unknown(id: &str) -> String {

@@ -203,12 +203,16 @@ fn node_path(prefix: &str) -> Option<NodePath> {
 fn is_chunk_like(rest: &str) -> bool {
     let mut chars = rest.chars();
     let first = chars.next();
-    let is_index = |c: char| c.is_ascii_digit() || ['.', '/'].contains(&c);
     match first {
         Some('c') => rest[1..].chars().all(is_index),
         Some(first) => first.is_ascii_digit() && chars.all(is_index),
         None => false,
     }
+}
+
+/// Whether the character may be in the indices of a chunk.
+fn is_index(character: char) -> bool {
+    character.is_ascii_digit() || ['.', '/'].contains(&character)
 }
 
 #[cfg(test)]

@@ -149,23 +149,22 @@ fn erase_folder(store: &FilesystemStore, folder: &Path) -> Result<(), Failure> {
 
 /// Removes `folder` if nothing is in it but its lock file; whether it is gone.
 fn remove_if_empty(store: &FilesystemStore, folder: &Path) -> Result<bool, Failure> {
-    let only_lock = |contents: Contents| {
-        contents.lock
-            && !contents.foreign
-            && contents.files.is_empty()
-            && contents.folders.is_empty()
-    };
     if fs::remove_dir(folder).is_ok() {
         return Ok(true);
     }
-    if !only_lock(Contents::of(folder)?) {
+    if !has_only_lock(&Contents::of(folder)?) {
         return Ok(false);
     }
     match store.lock(folder, Some(Mode::Exclusive)).map_err(Failure::Lock)? {
         None => Ok(true),
-        Some(_held) if only_lock(Contents::of(folder)?) => Ok(remove(folder)?),
+        Some(_held) if has_only_lock(&Contents::of(folder)?) => Ok(remove(folder)?),
         Some(_) => Ok(false),
     }
+}
+
+/// Whether a folder has no other file than the lock.
+fn has_only_lock(contents: &Contents) -> bool {
+    contents.lock && !contents.foreign && contents.files.is_empty() && contents.folders.is_empty()
 }
 
 /// Removes the lock file of `folder`, held by the caller, and the folder; whether it is gone.

@@ -76,15 +76,17 @@ fn windows_flaw(segment: &str) -> Option<&'static str> {
     }
     let stem = segment.split('.').next().unwrap_or(segment).trim_end();
     let stem = stem.to_ascii_uppercase();
-    let numbered = |start| {
-        let rest = stem.strip_prefix(start);
-        rest.is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|b| b.is_ascii_digit()))
-    };
     let is_device = ["CON", "PRN", "AUX", "NUL"].contains(&&*stem);
-    if is_device || numbered("COM") || numbered("LPT") {
+    if is_device || is_numbered(&stem, "COM") || is_numbered(&stem, "LPT") {
         return Some("Windows keeps this name for a device");
     }
     None
+}
+
+/// Whether a name is that of a device and a digit.
+fn is_numbered(name: &str, device: &str) -> bool {
+    let rest = name.strip_prefix(device);
+    rest.is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The path of `key` below `root`: a key's text, or a prefix's without its last `/`.
@@ -92,13 +94,12 @@ fn windows_flaw(segment: &str) -> Option<&'static str> {
 /// # Errors
 /// [`StoreError::InvalidKey`], naming the rule that is broken.
 pub(super) fn below(root: &Path, key: &str) -> Result<PathBuf> {
-    let invalid = |why: &str| StoreError::InvalidKey { key: key.to_owned(), why: why.to_owned() };
     let size = root.as_os_str().len() + 1 + key.len() + OWN_NAME;
     if let Some(why) = key.split('/').find_map(flaw) {
-        return Err(invalid(why));
+        return Err(invalid_key(key, why));
     }
     if size > LONGEST_PATH {
-        return Err(invalid("its path is longer than the system allows"));
+        return Err(invalid_key(key, "its path is longer than the system allows"));
     }
     let mut path = PathBuf::with_capacity(size);
     path.push(root);
@@ -108,6 +109,11 @@ pub(super) fn below(root: &Path, key: &str) -> Result<PathBuf> {
         path.push(key)
     }
     Ok(path)
+}
+
+/// The error of a key that cannot be a file's path.
+fn invalid_key(key: &str, why: &str) -> StoreError {
+    StoreError::InvalidKey { key: key.to_owned(), why: why.to_owned() }
 }
 
 /// Refuses the path of a tool's value, such as a journal or what a repair moved away, where a link is in it: from the tool's folder on

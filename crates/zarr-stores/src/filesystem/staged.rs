@@ -71,11 +71,6 @@ impl Drop for Staged {
 #[cfg(unix)]
 fn hand_on_permissions(from: &Path, to: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    const READ_WRITE_EXECUTE: u32 = 0o777;
-    let mode = |path: &Path| {
-        let found = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
-        Some(found.permissions().mode() & READ_WRITE_EXECUTE)
-    };
     let Some(kept) = mode(from) else { return Ok(()) };
     if mode(to).is_none_or(|new| new == kept) {
         return Ok(());
@@ -85,6 +80,15 @@ fn hand_on_permissions(from: &Path, to: &Path) -> io::Result<()> {
         Err(e) if e.kind() == ErrorKind::Unsupported => Ok(()),
         set => set,
     }
+}
+
+/// Who may read, write and execute a file; a link is none.
+#[cfg(unix)]
+fn mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt;
+    const READ_WRITE_EXECUTE: u32 = 0o777;
+    let found = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some(found.permissions().mode() & READ_WRITE_EXECUTE)
 }
 
 /// A new, empty file of our own in `folder`.

@@ -478,12 +478,16 @@ impl KeysView<'_> {
     /// Every key that begins with `prefix`, in order.
     pub fn below(&self, prefix: &str) -> Result<Vec<Vec<u8>>, Failed> {
         let keys = self.keys.remap_data_type::<DecodeIgnore>();
-        let own = |entry: Result<(&[u8], ()), Failed>| entry.map(|(key, ())| key.to_vec());
         match prefix {
-            "" => keys.iter(self.txn)?.map(own).collect(),
-            prefix => keys.prefix_iter(self.txn, prefix.as_bytes())?.map(own).collect(),
+            "" => keys.iter(self.txn)?.map(owned_key).collect(),
+            prefix => keys.prefix_iter(self.txn, prefix.as_bytes())?.map(owned_key).collect(),
         }
     }
+}
+
+/// The key of an entry of which the value was not read.
+fn owned_key(entry: Result<(&[u8], ()), Failed>) -> Result<Vec<u8>, Failed> {
+    entry.map(|(key, ())| key.to_vec())
 }
 
 impl Change<'_, '_> {

@@ -56,12 +56,14 @@ fn connect(base: &str, settings: &Settings, connector: Connector) -> object_stor
         Key::FederatedTokenFile,
         Key::MsiEndpoint,
     ];
-    let says = |key: Key| builder.get_config_value(&key);
-    let has_credentials = sources.into_iter().any(|key| says(key).is_some());
-    let is_true = |key: Key| says(key).as_deref() == Some("true");
+    let has_credentials = sources.into_iter().any(|key| builder.get_config_value(&key).is_some());
+    let is_true = |key: Key| builder.get_config_value(&key).as_deref() == Some("true");
     let is_elsewhere = is_true(Key::UseEmulator) || is_true(Key::UseAzureCli);
     let chosen = settings.sets(&["skip_signature", "azure_skip_signature"]);
-    if says(Key::Endpoint).is_some_and(|endpoint| endpoint.starts_with("http://")) {
+    if builder
+        .get_config_value(&Key::Endpoint)
+        .is_some_and(|endpoint| endpoint.starts_with("http://"))
+    {
         builder = builder.with_allow_http(true);
     }
     // A machine of Azure's, as its firmware says, has credentials that no setting mentions.

@@ -150,14 +150,6 @@ fn of_environment(url: &str, base: &str) -> Result<Vec<(&'static str, String, St
 
 /// The header that an option is.
 fn header(url: &str, option: &str, text: &str) -> Result<(HeaderName, HeaderValue), StoreError> {
-    let value = |text: String| match HeaderValue::from_str(&text) {
-        // What a server repeats of others would not be recognised.
-        Ok(value) if text.is_ascii() => Ok(value),
-        _ => {
-            let why = "has a character in its value that is not sent in a header; only those of ASCII are";
-            Err(invalid(url, format!("option `{option}` {why}")))
-        }
-    };
     let Some(name) = option.strip_prefix(HEADER) else {
         let token = text.trim();
         if token.is_empty() {
@@ -166,7 +158,7 @@ fn header(url: &str, option: &str, text: &str) -> Result<(HeaderName, HeaderValu
         // As some copy it from a header.
         let has_scheme = token.get(..7).is_some_and(|begin| begin.eq_ignore_ascii_case("bearer "));
         let token = if has_scheme { token[7..].trim_start() } else { token };
-        return Ok((AUTHORIZATION, value(format!("Bearer {token}"))?));
+        return Ok((AUTHORIZATION, header_value(url, option, &format!("Bearer {token}"))?));
     };
     let Ok(name) = name.parse::<HeaderName>() else {
         // What stands there may be the value of a header.
@@ -176,7 +168,18 @@ fn header(url: &str, option: &str, text: &str) -> Result<(HeaderName, HeaderValu
     if RESERVED.contains(&name.as_str()) {
         return Err(invalid(url, format!("the header `{name}` is set by the store itself")));
     }
-    Ok((name, value(text.trim().to_owned())?))
+    Ok((name, header_value(url, option, text.trim())?))
+}
+
+/// The value of a header. What a server repeats of one with other characters than ASCII's would not be recognised.
+fn header_value(url: &str, option: &str, text: &str) -> Result<HeaderValue, StoreError> {
+    match HeaderValue::from_str(text) {
+        Ok(value) if text.is_ascii() => Ok(value),
+        _ => {
+            let why = "has a character in its value that is not sent in a header; only those of ASCII are";
+            Err(invalid(url, format!("option `{option}` {why}")))
+        }
+    }
 }
 
 /// What the options say of the client.

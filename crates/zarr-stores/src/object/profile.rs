@@ -34,20 +34,9 @@ const ELSEWHERE: [&str; 4] =
 impl Profile {
     /// The profile that `AWS_PROFILE` names, else `default`.
     pub fn read() -> Result<Profile, String> {
-        let text = |name: &str| {
-            let value = std::env::var(name).ok()?.trim_end_matches(['\r', '\n']).to_owned();
-            Some(value).filter(|value| !value.is_empty())
-        };
-        let named = text("AWS_PROFILE").or_else(|| text("AWS_DEFAULT_PROFILE"));
-        let file = |variable: &str, name: &str| match text(variable) {
-            Some(path) => Some(PathBuf::from(path)),
-            None => std::env::home_dir().map(|home| home.join(".aws").join(name)),
-        };
-        let contents = |path: Option<PathBuf>| {
-            path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
-        };
-        let credentials = contents(file("AWS_SHARED_CREDENTIALS_FILE", "credentials"));
-        let config = contents(file("AWS_CONFIG_FILE", "config"));
+        let named = variable("AWS_PROFILE").or_else(|| variable("AWS_DEFAULT_PROFILE"));
+        let credentials = contents(place("AWS_SHARED_CREDENTIALS_FILE", "credentials"));
+        let config = contents(place("AWS_CONFIG_FILE", "config"));
         let name = named.clone().unwrap_or_else(|| "default".into());
         match (Profile::find(&name, &credentials, &config), named) {
             (Some(profile), _) => Ok(profile),
@@ -113,6 +102,25 @@ impl Profile {
              another profile, which has `credential_process = {export}`"
         ))
     }
+}
+
+/// A variable of the environment that is not empty.
+fn variable(name: &str) -> Option<String> {
+    let value = std::env::var(name).ok()?.trim_end_matches(['\r', '\n']).to_owned();
+    Some(value).filter(|value| !value.is_empty())
+}
+
+/// Where a file of AWS's is: a variable says it, or it is in the home folder.
+fn place(name: &str, file: &str) -> Option<PathBuf> {
+    match variable(name) {
+        Some(path) => Some(PathBuf::from(path)),
+        None => std::env::home_dir().map(|home| home.join(".aws").join(file)),
+    }
+}
+
+/// The text of a file, empty where there is none.
+fn contents(path: Option<PathBuf>) -> String {
+    path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
 }
 
 /// The sections of such a file, and what is set in each; `s3.x` for an `x` indented below `s3 =`.

@@ -60,8 +60,9 @@ impl ObjectMeta {
             (None, None) if *modified == 0 => return None,
             (None, None) => format!("\n\n{modified}\n{size}"),
             (etag, generation) => {
-                let text = |token: &Option<String>| token.clone().unwrap_or_default();
-                format!("{}\n{}", text(etag), text(generation))
+                let etag = etag.as_deref().unwrap_or_default();
+                let generation = generation.as_deref().unwrap_or_default();
+                format!("{etag}\n{generation}")
             }
         };
         Some(Version::new(text.into_bytes()))
@@ -150,7 +151,6 @@ impl Session {
 /// beyond them (docs/internals/design/limits.md).
 async fn collect(got: GetResult) -> object_store::Result<Bytes> {
     let expected = got.range.end - got.range.start;
-    let generic = |source| object_store::Error::Generic { store: "HTTP", source };
     let mut parts = got.into_stream();
     let mut bytes = BytesMut::new();
     let mut only = Bytes::new();
@@ -158,7 +158,7 @@ async fn collect(got: GetResult) -> object_store::Result<Bytes> {
         let part = part?;
         let len = bytes.len().max(only.len()) as u64 + part.len() as u64;
         if len > expected.saturating_add(SURPLUS) {
-            return Err(generic(Wrong::TooLong { most: expected }.into()));
+            return Err(generic(Wrong::TooLong { most: expected }));
         }
         if len == expected && bytes.is_empty() && only.is_empty() {
             only = part;
@@ -173,7 +173,12 @@ async fn collect(got: GetResult) -> object_store::Result<Bytes> {
     let bytes = if bytes.is_empty() { only } else { bytes.freeze() };
     match bytes.len() as u64 {
         len if len == expected => Ok(bytes),
-        len if len > expected => Err(generic(Wrong::TooLong { most: expected }.into())),
-        len => Err(generic(format!("the answer ends after {len} of {expected} bytes").into())),
+        len if len > expected => Err(generic(Wrong::TooLong { most: expected })),
+        len => Err(generic(format!("the answer ends after {len} of {expected} bytes"))),
     }
+}
+
+/// An error of object_store's for an answer that is not as it should be.
+fn generic(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> object_store::Error {
+    object_store::Error::Generic { store: "HTTP", source: source.into() }
 }

@@ -74,13 +74,11 @@ fn builder(
         .with_client_options(settings.client())
         .with_http_connector(connector)
         .with_url(base);
-    let wrong = |why: String| object_store::Error::Generic { store: "S3", source: why.into() };
     let profile = Profile::read().map_err(wrong)?;
     for (key, value) in profile.settings() {
         builder = builder.with_config(key, value);
     }
     builder = settings.apply_settings(builder, "AWS_", AmazonS3Builder::with_config)?;
-    let value = |builder: &AmazonS3Builder, key: Key| builder.get_config_value(&key);
     let sources = [
         Key::AccessKeyId,
         Key::SecretAccessKey,
@@ -89,7 +87,7 @@ fn builder(
         Key::ContainerCredentialsFullUri,
         Key::MetadataEndpoint,
     ];
-    let has_credentials = sources.into_iter().any(|key| value(&builder, key).is_some());
+    let has_credentials = sources.into_iter().any(|key| builder.get_config_value(&key).is_some());
     if !has_credentials && !settings.sets(&["skip_signature", "aws_skip_signature"]) {
         if let Some(obstacle) = profile.obstacle() {
             return Err(wrong(obstacle));
@@ -101,12 +99,15 @@ fn builder(
             builder = builder.with_skip_signature(true);
         }
     }
-    let endpoint = value(&builder, Key::S3Endpoint).or_else(|| value(&builder, Key::Endpoint));
+    let endpoint = builder
+        .get_config_value(&Key::S3Endpoint)
+        .or_else(|| builder.get_config_value(&Key::Endpoint));
     if let Some(endpoint) = endpoint {
         if endpoint.starts_with("http://") {
             builder = builder.with_allow_http(true);
         }
-        let hosted = value(&builder, Key::VirtualHostedStyleRequest).as_deref() == Some("true");
+        let hosted =
+            builder.get_config_value(&Key::VirtualHostedStyleRequest).as_deref() == Some("true");
         if hosted
             && let Some((scheme, host)) = endpoint.split_once("://")
             && !host.starts_with(&format!("{bucket}."))
@@ -117,12 +118,19 @@ fn builder(
     Ok(builder)
 }
 
+/// An error of object_store's for settings that cannot be used.
+fn wrong(why: String) -> object_store::Error {
+    object_store::Error::Generic { store: "S3", source: why.into() }
+}
+
 /// Whether this machine is one of Amazon's, as its firmware says.
 fn is_in_ec2() -> bool {
-    let says = |file: &str, what: &str| {
-        std::fs::read_to_string(file).is_ok_and(|text| text.to_ascii_lowercase().contains(what))
-    };
-    says("/sys/class/dmi/id/sys_vendor", "amazon ec2")
-        || says("/sys/class/dmi/id/board_vendor", "amazon ec2")
-        || says("/sys/class/dmi/id/bios_version", "amazon")
+    file_says("/sys/class/dmi/id/sys_vendor", "amazon ec2")
+        || file_says("/sys/class/dmi/id/board_vendor", "amazon ec2")
+        || file_says("/sys/class/dmi/id/bios_version", "amazon")
+}
+
+/// Whether a file has a word, in any case.
+fn file_says(file: &str, word: &str) -> bool {
+    std::fs::read_to_string(file).is_ok_and(|text| text.to_ascii_lowercase().contains(word))
 }

@@ -78,21 +78,17 @@ impl Settings {
             let name = name.as_ref().to_ascii_lowercase();
             let value = usable(&format!("option `{name}`"), &name, value.into());
             let value = value.map_err(|why| invalid(url, why))?;
+            let number = whole_number(&value);
+            let seconds = duration(&value);
             // Values are not printed: any may be a secret in the wrong place.
             let wrong = || invalid(url, format!("option `{name}` must be a number"));
-            let number =
-                || value.trim_end_matches('s').trim().parse::<usize>().map_err(|_| wrong());
-            let seconds = || {
-                let seconds = value.trim_end_matches('s').trim().parse::<f64>().ok();
-                seconds.and_then(|s| Duration::try_from_secs_f64(s).ok()).ok_or_else(wrong)
-            };
             match name.as_str() {
-                "in_flight" => settings.in_flight = number()?.clamp(1, 1 << 16),
-                "max_retries" => settings.max_retries = number()?,
-                "max_listed" => settings.max_listed = number()? as u64,
-                "read_timeout" => settings.read_timeout = seconds()?,
+                "in_flight" => settings.in_flight = number.ok_or_else(wrong)?.clamp(1, 1 << 16),
+                "max_retries" => settings.max_retries = number.ok_or_else(wrong)?,
+                "max_listed" => settings.max_listed = number.ok_or_else(wrong)? as u64,
+                "read_timeout" => settings.read_timeout = seconds.ok_or_else(wrong)?,
                 "forbidden_is_absent" => settings.forbidden_is_absent = value == "true",
-                "retry_timeout" => settings.retry_timeout = seconds()?,
+                "retry_timeout" => settings.retry_timeout = seconds.ok_or_else(wrong)?,
                 _ => {}
             }
             if is_public(&name, &value) {
@@ -157,6 +153,17 @@ impl Settings {
         }
         Ok(builder)
     }
+}
+
+/// A number, which may have the unit of seconds.
+fn whole_number(text: &str) -> Option<usize> {
+    text.trim_end_matches('s').trim().parse().ok()
+}
+
+/// A number of seconds.
+fn duration(text: &str) -> Option<Duration> {
+    let seconds: f64 = text.trim_end_matches('s').trim().parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// The value of an option without the line ends at its end: a file of such values that was written on Windows leaves a `\r` there. What no

@@ -29,40 +29,32 @@ pub(super) fn client(
 ) -> object_store::Result<HttpClient> {
     find_tls_provider()?;
     let text = |key: Key| options.get_config_value(&key);
-    let wrong = |key: Key| Error::Generic {
-        store: "options",
-        source: format!("option `{}` cannot have this value", key.as_ref()).into(),
-    };
-    let flag = |key: Key| match text(key).unwrap_or_default().to_ascii_lowercase().as_str() {
-        "1" | "true" | "on" | "yes" | "y" => Ok(true),
-        "" | "0" | "false" | "off" | "no" | "n" => Ok(false),
-        _ => Err(wrong(key)),
-    };
-    let time = |key: Key| {
-        text(key).map(|value| humantime::parse_duration(&value).map_err(|_| wrong(key))).transpose()
-    };
     let number =
         |key: Key| text(key).map(|value| value.parse::<u32>().map_err(|_| wrong(key))).transpose();
     let mut builder = Builder::new()
         .redirect(Policy::none())
         .dns_resolver(Arc::new(Resolver))
         .user_agent(text(Key::UserAgent).unwrap_or_else(|| USER_AGENT.to_owned()))
-        .https_only(!flag(Key::AllowHttp)?)
+        .https_only(!flag(options, Key::AllowHttp)?)
         // A value is stored as it is sent.
         .no_gzip()
         .no_brotli()
         .no_zstd()
         .no_deflate()
-        .danger_accept_invalid_certs(flag(Key::AllowInvalidCertificates)?)
-        .http2_keep_alive_interval(time(Key::Http2KeepAliveInterval)?)
-        .http2_keep_alive_while_idle(flag(Key::Http2KeepAliveWhileIdle)?)
+        .danger_accept_invalid_certs(flag(options, Key::AllowInvalidCertificates)?)
+        .http2_keep_alive_interval(time(options, Key::Http2KeepAliveInterval)?)
+        .http2_keep_alive_while_idle(flag(options, Key::Http2KeepAliveWhileIdle)?)
         .http2_max_frame_size(number(Key::Http2MaxFrameSize)?);
     builder = with(builder, options.get_default_headers().cloned(), Builder::default_headers);
-    builder = with(builder, time(Key::Timeout)?, Builder::timeout);
-    builder = with(builder, time(Key::ConnectTimeout)?, Builder::connect_timeout);
+    builder = with(builder, time(options, Key::Timeout)?, Builder::timeout);
+    builder = with(builder, time(options, Key::ConnectTimeout)?, Builder::connect_timeout);
     builder = with(builder, stall, Builder::read_timeout);
-    builder = with(builder, time(Key::PoolIdleTimeout)?, Builder::pool_idle_timeout);
-    builder = with(builder, time(Key::Http2KeepAliveTimeout)?, Builder::http2_keep_alive_timeout);
+    builder = with(builder, time(options, Key::PoolIdleTimeout)?, Builder::pool_idle_timeout);
+    builder = with(
+        builder,
+        time(options, Key::Http2KeepAliveTimeout)?,
+        Builder::http2_keep_alive_timeout,
+    );
     let most = number(Key::PoolMaxIdlePerHost)?.map(|most| most as usize);
     builder = with(builder, most, Builder::pool_max_idle_per_host);
     if let Some(url) = text(Key::ProxyUrl) {
@@ -76,16 +68,40 @@ pub(super) fn client(
         }
         builder = builder.proxy(proxy);
     }
-    if flag(Key::NoSystemCertificates)? {
+    if flag(options, Key::NoSystemCertificates)? {
         builder = builder.tls_certs_only([]);
     }
-    if flag(Key::Http1Only)? {
+    if flag(options, Key::Http1Only)? {
         builder = builder.http1_only();
     }
-    if flag(Key::Http2Only)? {
+    if flag(options, Key::Http2Only)? {
         builder = builder.http2_prior_knowledge();
     }
     Ok(HttpClient::new(builder.build().map_err(unusable)?))
+}
+
+/// Whether an option is set.
+fn flag(options: &ClientOptions, key: Key) -> object_store::Result<bool> {
+    let text = options.get_config_value(&key).unwrap_or_default();
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "on" | "yes" | "y" => Ok(true),
+        "" | "0" | "false" | "off" | "no" | "n" => Ok(false),
+        _ => Err(wrong(key)),
+    }
+}
+
+/// An option that is a length of time.
+fn time(options: &ClientOptions, key: Key) -> object_store::Result<Option<Duration>> {
+    let Some(text) = options.get_config_value(&key) else { return Ok(None) };
+    humantime::parse_duration(&text).map(Some).map_err(|_| wrong(key))
+}
+
+/// The error of an option with a value that it cannot have.
+fn wrong(key: Key) -> Error {
+    Error::Generic {
+        store: "options",
+        source: format!("option `{}` cannot have this value", key.as_ref()).into(),
+    }
 }
 
 /// Makes sure that `rustls` has a provider of cryptography, without which `reqwest` panics. The process's own comes first: a program that needs a

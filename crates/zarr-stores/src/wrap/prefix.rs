@@ -38,6 +38,10 @@ impl PrefixStore {
         self.prefix.key(key.as_str())
     }
 
+    fn keys(&self, keys: &[StoreKey]) -> Result<Vec<StoreKey>> {
+        keys.iter().map(|key| self.key(key)).collect()
+    }
+
     fn below(&self, prefix: &StorePrefix) -> Result<StorePrefix> {
         StorePrefix::new(format!("{}{prefix}", self.prefix))
     }
@@ -111,10 +115,7 @@ impl Store for PrefixStore {
         absent: &[StoreKey],
         leftovers: &[StoreKey],
     ) -> Result<Option<StoreKey>> {
-        let keys = |keys: &[StoreKey]| -> Result<Vec<_>> {
-            keys.iter().map(|key| self.key(key)).collect()
-        };
-        let (absent, leftovers) = (keys(absent)?, keys(leftovers)?);
+        let (absent, leftovers) = (self.keys(absent)?, self.keys(leftovers)?);
         let there = self.store.create(&self.key(key)?, value, &absent, &leftovers).await?;
         Ok(there.map(|there| self.own(&[there])).transpose()?.and_then(|mut own| own.pop()))
     }

@@ -155,8 +155,10 @@ impl Directory {
     ) {
         let count = prefixed.len();
         // Before any of them is added: a name without a prefix counts, wherever it stands.
-        let is_exact = |name: &str| self.locations.contains_key(without_prefix(name));
-        let exact: Vec<bool> = prefixed.iter().map(|(_, name)| is_exact(name)).collect();
+        let exact = prefixed
+            .iter()
+            .map(|(_, name)| self.locations.contains_key(without_prefix(name)))
+            .collect::<Vec<bool>>();
         for ((index, name), is_exact) in prefixed.into_iter().zip(exact) {
             let key = without_prefix(&name);
             let others = self.renamed.entry(key.into()).or_default();
@@ -424,8 +426,7 @@ impl<S: Source> Value<S> {
         if header[..4] != *b"PK\x03\x04" {
             return Err(damaged("zip: no entry where the directory has one"));
         }
-        let length = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
-        let start = entry.header_start() + HEADER + length(26) + length(28);
+        let start = entry.header_start() + HEADER + length(&header, 26) + length(&header, 28);
         let end = start.checked_add(entry.size());
         match end.filter(|&end| self.source.size().is_ok_and(|size| end <= size)) {
             Some(end) => Ok(Some(start..end)),
@@ -460,6 +461,11 @@ impl<S: Source> Value<S> {
         let end = header.end.saturating_add(stored).min(self.source.size()?);
         Ok(header.start..end.max(header.start))
     }
+}
+
+/// A number of two bytes, which is the length of something.
+fn length(header: &[u8], at: usize) -> u64 {
+    u64::from(u16::from_le_bytes([header[at], header[at + 1]]))
 }
 
 impl<S: Source + 'static> Value<S> {

@@ -128,15 +128,19 @@ async fn reading<T>(
 /// Where the directory begins, as the end's record in the archive's `tail` says, which begins at `start`. A guess:
 /// the reader of the directory will see.
 fn directory_start(tail: &[u8], start: u64) -> Option<u64> {
-    let find = |sign: &[u8], before: usize| tail.get(..before)?.windows(4).rposition(|w| w == sign);
-    let end = find(b"PK\x05\x06", tail.len())?;
+    let end = last_signature(tail, b"PK\x05\x06")?;
     let size = u64::from(tail.get(end + 12..)?.try_get_u32_le().ok()?);
     if size != u64::from(u32::MAX) {
         return (start + end as u64).checked_sub(size);
     }
-    let wide = find(b"PK\x06\x06", end)?;
+    let wide = last_signature(tail.get(..end)?, b"PK\x06\x06")?;
     let size = tail.get(wide + 40..)?.try_get_u64_le().ok()?;
     (start + wide as u64).checked_sub(size)
+}
+
+/// Where a record begins with this signature, the last one.
+fn last_signature(bytes: &[u8], signature: &[u8]) -> Option<usize> {
+    bytes.windows(4).rposition(|window| window == signature)
 }
 
 impl RemoteZipStore {

@@ -73,9 +73,6 @@ fn comment(old: &[u8], version: Option<&str>) -> Box<[u8]> {
         _ if old.is_empty() => Object::new(),
         _ => return old.into(),
     };
-    let member = |of: &Object, name: &str| {
-        of.get(name).and_then(Json::as_object).cloned().unwrap_or_default()
-    };
     let mut ome = member(&members, "ome");
     let file = member(&ome, "zipFile");
     let directory = member(&file, "centralDirectory").with("jsonFirst", version.is_some());
@@ -87,6 +84,11 @@ fn comment(old: &[u8], version: Option<&str>) -> Box<[u8]> {
     let new = Json::from(members.with("ome", ome)).to_string().into_bytes();
     // No archive has a longer one.
     if new.len() > usize::from(u16::MAX) { old.into() } else { new.into() }
+}
+
+/// A member that is an object, else an empty one.
+fn member(object: &Object, name: &str) -> Object {
+    object.get(name).and_then(Json::as_object).cloned().unwrap_or_default()
 }
 
 /// The version of OME-Zarr that the document of the root says.

@@ -53,8 +53,8 @@ pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn ArrayToArray) 
             let mut out = vec![0; chunk.len()];
             let view =
                 ViewMut::new(&mut out, shape, cell).with_var_buffer(subject.var_buffer.as_ref());
-            let decode = || codec.decode(&damaged, view);
-            let decoded = calm(format_args!("{name}: {how}: decode"), decode);
+            let decoded =
+                calm(format_args!("{name}: {how}: decode"), || codec.decode(&damaged, view));
             let fits = damaged.len() == encoded.len();
             assert!(
                 decoded.is_err() || fits,

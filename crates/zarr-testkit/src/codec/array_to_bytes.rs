@@ -64,19 +64,16 @@ fn encode(subject: &Subject<'_>, codec: &dyn ArrayToBytes, chunk: &[u8]) -> Opti
     let (name, shape) = (subject.name(), &subject.context.shape);
     let mut first: Option<Option<Vec<u8>>> = None;
     views(chunk, shape, subject.element_size(), subject.var_buffer.as_ref(), |how, view| {
-        let encode = || codec.encode(view.clone()).ok().map(Cow::into_owned);
-        let encoded = calm(format_args!("{name}: encode of elements {how}"), encode);
-        // What is made at the same time is made in any order.
-        let each = |_: Option<&Options>, count, work: &(dyn Fn(usize) + Sync)| {
-            (0..count).rev().for_each(work);
-        };
-        for threads in [Threads::ONE, Threads { count: 3, options: None, each }] {
-            let in_parts = || {
+        let encoded = calm(format_args!("{name}: encode of elements {how}"), || {
+            codec.encode(view.clone()).ok().map(Cow::into_owned)
+        });
+        for threads in [Threads::ONE, Threads { count: 3, options: None, each: in_reverse }] {
+            let what = format_args!("{name}: encode_in_parts of elements {how}");
+            let parts = calm(what, || {
                 let parts: Option<Result<Vec<_>, _>> =
                     codec.encode_in_parts(view.clone(), threads).map(Iterator::collect);
                 parts.map(|parts| parts.ok().map(|parts| parts.concat()))
-            };
-            let parts = calm(format_args!("{name}: encode_in_parts of elements {how}"), in_parts);
+            });
             let same = parts.is_none_or(|parts| parts == encoded);
             assert!(same, "{name}: encode_in_parts gives what encode gives of elements {how}");
         }
@@ -92,6 +89,11 @@ fn encode(subject: &Subject<'_>, codec: &dyn ArrayToBytes, chunk: &[u8]) -> Opti
     let memory = !codec.is_memory() || encoded == chunk;
     assert!(memory, "{name}: is_memory, but encoded bytes are not the native elements");
     Some(encoded)
+}
+
+/// What is made at the same time is made in any order.
+fn in_reverse(_: Option<&Options>, count: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..count).rev().for_each(work);
 }
 
 /// Decodes a part into memory of several layouts.
@@ -140,13 +142,16 @@ fn parts(shape: &[u64]) -> Vec<Region> {
         Region::new(shape.iter().map(|&len| len.min(1)..len)),
     ];
     for axis in 0..shape.len() {
-        let slice = |at: u64| {
-            let one = |(a, &len): (usize, &u64)| {
-                if a == axis { at.min(len)..(at + 1).min(len) } else { 0..len }
-            };
-            Region::new(shape.iter().enumerate().map(one))
-        };
-        parts.extend([slice(0), slice(shape[axis] / 2), slice(shape[axis])]);
+        let len = shape[axis];
+        parts.extend([0, len / 2, len].map(|position| slice(shape, axis, position)));
     }
     parts
+}
+
+/// All elements at one position along an axis, or none behind its end.
+fn slice(shape: &[u64], axis: usize, position: u64) -> Region {
+    let intervals = shape.iter().enumerate().map(|(other, &len)| {
+        if other == axis { position.min(len)..(position + 1).min(len) } else { 0..len }
+    });
+    Region::new(intervals)
 }

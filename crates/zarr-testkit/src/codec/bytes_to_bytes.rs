@@ -42,8 +42,10 @@ pub(super) fn check_thoroughly(subject: &Subject<'_>, codec: &dyn BytesToBytes) 
 /// The encoded bytes; `None` if these cannot be encoded, which is no broken promise.
 fn encode(subject: &Subject<'_>, codec: &dyn BytesToBytes, decoded: &[u8]) -> Option<Vec<u8>> {
     let (name, len) = (subject.name(), decoded.len() as u64);
-    let encode = || codec.encode(Cow::Borrowed(decoded)).map(Cow::into_owned);
-    let encoded = calm(format_args!("{name}: encode of {len} bytes"), encode).ok()?;
+    let encoded = calm(format_args!("{name}: encode of {len} bytes"), || {
+        codec.encode(Cow::Borrowed(decoded)).map(Cow::into_owned)
+    });
+    let encoded = encoded.ok()?;
     let again = calm(format_args!("{name}: encode of {len} bytes"), || {
         codec.encode(Cow::Owned(decoded.to_vec())).map(Cow::into_owned)
     });

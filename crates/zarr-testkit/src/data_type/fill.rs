@@ -65,8 +65,7 @@ fn junk_is_refused(subject: &Subject<'_>, dialect: Dialect) {
 fn read(subject: &Subject<'_>, json: &Json, dialect: Dialect) -> Result<FillValue, MetadataError> {
     let (name, (size, _)) = (&subject.name, subject.sizes());
     let what = format!("{name}: the fill value {} in {dialect}", json.brief());
-    let parse = || subject.data_type.element_from_json(json, dialect);
-    let fill = calm(format_args!("{what}"), parse)?;
+    let fill = calm(format_args!("{what}"), || subject.data_type.element_from_json(json, dialect))?;
     let found = fill.as_bytes().len();
     let fits = found == size || subject.data_type.is_variable();
     assert!(fits, "{what} has {found} bytes, an element has {size}");

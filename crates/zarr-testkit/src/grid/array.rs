@@ -40,14 +40,11 @@ fn check_in(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64], diale
     let mut model = Model::new(shape);
     let mut random = Random::new(1);
     let built = || good(home.open(registry), format_args!("{what}, opened again,"));
-    let again = |array: &Array| {
-        let metadata =
-            grid.to_metadata(dialect).map(|metadata| metadata.to_string()).unwrap_or_default();
-        let found = array.metadata().grid.clone();
-        found
-            .unwrap_or_else(|| panic!("{grid:?}: {metadata} names no grid that the registry knows"))
-    };
-    let again = again(&built());
+    let metadata = grid.to_metadata(dialect).map(|metadata| metadata.to_string());
+    let again = built().metadata().grid.clone().unwrap_or_else(|| {
+        let metadata = metadata.unwrap_or_default();
+        panic!("{grid:?}: {metadata} names no grid that the registry knows")
+    });
     check_alike(
         grid,
         &again,
@@ -79,11 +76,11 @@ fn check_in(registry: &Registry, grid: &Arc<dyn ChunkGrid>, shape: &[u64], diale
 
 impl Random {
     fn region(&mut self, shape: &[u64]) -> Region {
-        let interval = |&len: &u64| {
+        let intervals = shape.iter().map(|len| {
             let (a, b) = (self.below(len + 1), self.below(len + 1));
             a.min(b)..a.max(b)
-        };
-        Region::new(shape.iter().map(interval).collect::<Vec<_>>())
+        });
+        Region::new(intervals.collect::<Vec<_>>())
     }
 }
 
@@ -109,8 +106,8 @@ impl Model {
     }
 
     fn read(&self, array: &Array, region: &Region, what: &str) {
-        let read = || array.read_bytes(region);
-        let found = calm(format_args!("{what}, read in {region},"), read);
+        let what_is_read = format_args!("{what}, read in {region},");
+        let found = calm(what_is_read, || array.read_bytes(region));
         let found = good(found, format_args!("{what}, read in {region},"));
         let due = View::new(&self.elements, &self.shape, VAR_REF_SIZE).part(region).to_bytes();
         assert!(found == *due, "{what}: elements in {region} are not those that were written");

@@ -77,9 +77,8 @@ fn write_text(text: &str, out: &mut String) {
 /// Appends a number by its value: an integer of 64 bits, signed or unsigned, by its digits; every other number as the
 /// nearest double. A double that is such an integer is written as one.
 fn write_number(text: &str, out: &mut String) {
-    let in_range = |value: &i128| (i64::MIN.into()..=u64::MAX.into()).contains(value);
     let value = match text.parse::<i128>() {
-        Ok(value) if in_range(&value) => {
+        Ok(value) if is_json_integer(value) => {
             let _ = write!(out, "{value}");
             return;
         }
@@ -89,11 +88,16 @@ fn write_number(text: &str, out: &mut String) {
         // A number that no double can hold.
         let word = if value > 0.0 { "Infinity" } else { "-Infinity" };
         write_text(if value.is_nan() { "NaN" } else { word }, out);
-    } else if value.fract() == 0.0 && in_range(&(value as i128)) {
+    } else if value.fract() == 0.0 && is_json_integer(value as i128) {
         let _ = write!(out, "{}", value as i128);
     } else {
         write_double(value, out);
     }
+}
+
+/// Whether canonical JSON writes the number as an integer: its readers have 64 bits.
+fn is_json_integer(value: i128) -> bool {
+    (i64::MIN.into()..=u64::MAX.into()).contains(&value)
 }
 
 /// Appends the shortest digits that read back as the same double, as Python's `repr` does: in plain notation for

@@ -19,6 +19,7 @@ use zarr_core::{AccessError, Array, Json, Region, Result, Selection};
 use super::blocks::{Division, Tree, block_hash};
 use super::logical::{Elements, Logical};
 use super::{Digest, canonical_json};
+use crate::size::byte_count;
 
 /// Elements in canonical bytes, in C order.
 #[derive(PartialEq)]
@@ -126,25 +127,18 @@ pub(crate) fn piece_lengths(
     memory: u64,
 ) -> Vec<u64> {
     let (shape, rank) = (&division.shape, division.shape.len());
-    let whole = |axis: usize| shape[axis].max(1);
-    let step = |axis: usize| {
-        if axis + 1 == rank {
-            division.block[axis]
-        } else {
-            chunk.get(axis).copied().unwrap_or(1).max(1)
-        }
-    };
-    let bytes = |piece: &[u64]| piece.iter().fold(size, |bytes, len| bytes.saturating_mul(*len));
-    let mut piece: Vec<u64> = (0..rank).map(|axis| step(axis).min(whole(axis))).collect();
-    if let (Some(last), Some(&chunk)) = (piece.last_mut(), chunk.last()) {
+    let mut piece: Vec<u64> =
+        (0..rank).map(|axis| line_step(division, chunk, axis).min(shape[axis].max(1))).collect();
+    if let (Some(last), Some(length)) = (piece.last_mut(), chunk.last()) {
         // All of a chunk, and all of each line that begins in it.
-        *last = chunk.next_multiple_of(step(rank - 1)).min(whole(rank - 1));
+        let step = line_step(division, chunk, rank - 1);
+        *last = length.next_multiple_of(step).min(shape[rank - 1].max(1));
     }
     let usual = (memory / 4).max(1);
-    if bytes(&piece) > memory {
+    if byte_count(size, &piece) > memory {
         // A chunk that is too large is read in parts.
         for axis in 0..rank {
-            while bytes(&piece) > usual && piece[axis] > 1 {
+            while byte_count(size, &piece) > usual && piece[axis] > 1 {
                 let half = piece[axis].div_ceil(2);
                 let least = if axis + 1 == rank { division.block[axis] } else { 1 };
                 let shorter = half.next_multiple_of(least);
@@ -157,14 +151,24 @@ pub(crate) fn piece_lengths(
         return piece;
     }
     for axis in (0..rank).rev() {
-        let position = bytes(&piece) / piece[axis].max(1);
-        let fit = usual / position.max(1) / step(axis) * step(axis);
-        piece[axis] = piece[axis].max(fit).min(whole(axis));
+        let position = byte_count(size, &piece) / piece[axis].max(1);
+        let step = line_step(division, chunk, axis);
+        let fit = usual / position.max(1) / step * step;
+        piece[axis] = piece[axis].max(fit).min(shape[axis].max(1));
         if piece[axis] < shape[axis] {
             break;
         }
     }
     piece
+}
+
+/// The lengths that a piece may have along an axis are multiples of this one.
+fn line_step(division: &Division, chunk: &[u64], axis: usize) -> u64 {
+    if axis + 1 == division.shape.len() {
+        division.block[axis]
+    } else {
+        chunk.get(axis).copied().unwrap_or(1).max(1)
+    }
 }
 
 /// All pieces of an array, in C order.
@@ -289,15 +293,9 @@ impl<'a> LineHasher<'a> {
         let mut hashes: Vec<(usize, [u8; 32])> = Vec::new();
         let mut at: Vec<u64> = common.iter().map(|range| range.start).collect();
         'lines: loop {
-            let place = |ranges: &[Range<u64>], axes: usize| {
-                let axes = at.iter().zip(ranges).take(axes);
-                axes.fold(0, |place, (at, range)| {
-                    place * (range.end - range.start) + (at - range.start)
-                }) as usize
-            };
-            let first = place(piece.intervals(), at.len());
+            let first = position_in(piece.intervals(), &at);
             let hash = Sha256::digest(elements.range(first..first + length as usize));
-            hashes.push((place(&block, outer), hash.into()));
+            hashes.push((position_in(&block[..outer], &at), hash.into()));
             let mut axis = outer;
             loop {
                 if axis == 0 {
@@ -325,4 +323,13 @@ impl<'a> LineHasher<'a> {
             _ => None,
         }
     }
+}
+
+/// The number of an element of a box in C order, by as many of the axes as `ranges` has.
+fn position_in(ranges: &[Range<u64>], at: &[u64]) -> usize {
+    let position = at
+        .iter()
+        .zip(ranges)
+        .fold(0, |position, (at, range)| position * (range.end - range.start) + (at - range.start));
+    position as usize
 }

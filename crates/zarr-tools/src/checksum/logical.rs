@@ -174,44 +174,45 @@ fn is_scalar_of_netcdf(metadata: &ArrayMetadata) -> bool {
 
 /// A data type as JSON, one form for all dialects: a name, or a list that begins with one.
 fn type_json(data_type: &DataType) -> Json {
-    let list = |name: &str, more: Vec<Json>| {
-        let mut items = vec![Json::from(name)];
-        items.extend(more);
-        Json::Array(items)
-    };
-    let number = |n: usize| Json::from(n as u64);
     match data_type {
         DataType::Time(time) => {
             let kind = match time.kind {
                 zarr_core::data_type::TimeKind::Datetime => "datetime64",
                 zarr_core::data_type::TimeKind::Timedelta => "timedelta64",
             };
-            list(kind, vec![time.unit.name().into(), u64::from(time.scale_factor).into()])
+            named_list(kind, vec![time.unit.name().into(), u64::from(time.scale_factor).into()])
         }
-        DataType::FixedBytes { len } => list("bytes", vec![number(*len)]),
-        DataType::FixedUtf32 { len } => list("utf32", vec![number(*len)]),
-        DataType::Raw { size } => list("raw", vec![number(*size)]),
+        DataType::FixedBytes { len } => named_list("bytes", vec![(*len as u64).into()]),
+        DataType::FixedUtf32 { len } => named_list("utf32", vec![(*len as u64).into()]),
+        DataType::Raw { size } => named_list("raw", vec![(*size as u64).into()]),
         DataType::String => "string".into(),
         DataType::Bytes => "bytes".into(),
         DataType::Json => "json".into(),
-        DataType::List(items) => list("list", vec![type_json(items)]),
+        DataType::List(items) => named_list("list", vec![type_json(items)]),
         DataType::Record(record) => {
             let fields = record.fields().iter().map(|field| {
                 let shape = Json::from(field.shape());
                 Json::Array(vec![field.name().into(), type_json(field.data_type()), shape])
             });
-            list("record", vec![fields.collect()])
+            named_list("record", vec![fields.collect()])
         }
-        DataType::Optional(optional) => list("optional", vec![type_json(optional.inner())]),
+        DataType::Optional(optional) => named_list("optional", vec![type_json(optional.inner())]),
         DataType::Extension(extension) => {
             match extension.to_metadata(Dialect::V3, Endian::Little) {
-                Some(metadata) => list("extension", vec![metadata]),
-                None => list("extension", vec![extension.to_string().into()]),
+                Some(metadata) => named_list("extension", vec![metadata]),
+                None => named_list("extension", vec![extension.to_string().into()]),
             }
         }
         // The names of final v3: `int32`, `int4`, `bfloat16`, `complex_float8_e5m2`.
         named => named.to_string().into(),
     }
+}
+
+/// A list in JSON that begins with the name of a data type.
+fn named_list(name: &str, more: Vec<Json>) -> Json {
+    let mut items = vec![Json::from(name)];
+    items.extend(more);
+    Json::Array(items)
 }
 
 /// The names of the axes, and whether they come from the attribute that v2 and the drafts have for them.
@@ -351,11 +352,8 @@ impl NetCdf {
     /// What a document of an array of NCZarr says; `None` for any other array. It is an attribute since netcdf-c 4.9.1, a
     /// member of the document before.
     fn of(metadata: &ArrayMetadata) -> Option<NetCdf> {
-        let of = |object: &Object| {
-            let names = ["_nczarr_array", "_NCZARR_ARRAY"];
-            names.iter().find_map(|name| object.get(name)?.as_object().cloned())
-        };
-        let said = of(&metadata.attributes).or_else(|| of(&metadata.unknown))?;
+        let said =
+            nczarr_array(&metadata.attributes).or_else(|| nczarr_array(&metadata.unknown))?;
         let text = |name: &str| said.get(name).and_then(Json::as_str);
         let references = ["dimension_references", "dimrefs"];
         let references = references.iter().find_map(|name| said.get(name)?.as_array());
@@ -386,4 +384,10 @@ impl NetCdf {
             _ => None,
         }
     }
+}
+
+/// What NCZarr says of an array, in its attributes or its document.
+fn nczarr_array(object: &Object) -> Option<Object> {
+    let names = ["_nczarr_array", "_NCZARR_ARRAY"];
+    names.iter().find_map(|name| object.get(name)?.as_object().cloned())
 }

@@ -22,6 +22,7 @@ use self::blocks::{Division, Tree};
 use self::lines::{Canonical, LineHasher, Pieces, piece_lengths};
 use self::logical::Logical;
 use crate::copy::holes::touched_blocks;
+use crate::size::byte_count;
 use crate::tree_progress::{TreeProgress, check_size, relative};
 
 /// A SHA-256 hash.
@@ -279,9 +280,8 @@ fn hash_blocks(
     let lengths = piece_lengths(&division, &chunk, element, memory);
     let hasher = LineHasher::new(&division, available_threads(options.threads));
     let mut tree = Tree::new(count, options.regions);
-    let bytes = |shape: &[u64]| shape.iter().fold(element, |bytes, len| bytes.saturating_mul(*len));
     // A chunk is decoded for each block in which it lies: that must cost less than to read all blocks.
-    let again = bytes(&chunk) / bytes(&division.block).max(1) + 1;
+    let again = byte_count(element, &chunk) / byte_count(element, &division.block).max(1) + 1;
     let touched = touched_blocks(&array, &logical.shape, &division.block, memory)?;
     let touched = touched.filter(|touched| touched.len() as u64 <= count / again / 2);
     if let Some(touched) = &touched {
@@ -298,7 +298,7 @@ fn hash_blocks(
                 None => hasher.whole(number, &block, &Canonical::read(&array, logical, &block)?)?,
             };
             tree.add(number, hash);
-            progress.bytes_done = progress.bytes_done.saturating_add(bytes(&shape));
+            progress.bytes_done = progress.bytes_done.saturating_add(byte_count(element, &shape));
             if !is_fill || number % blocks::FAN == 0 {
                 options.progress.iter().for_each(|call| call(progress));
             }

@@ -53,20 +53,16 @@ pub fn stored_difference(
     (from, to): (Dialect, Dialect),
     registry: &Registry,
 ) -> Option<&'static str> {
-    let data_type = |metadata: &ArrayMetadata| format!("{:?}", metadata.data_type);
-    if data_type(source) != data_type(copy) {
+    if format!("{:?}", source.data_type) != format!("{:?}", copy.data_type) {
         return Some("another data type or byte order");
     }
     if source.shards != copy.shards || source.shards.is_some() && from != to {
         return Some("other shards");
     }
-    let grid = |metadata: &ArrayMetadata| format!("{:?}", metadata.grid);
-    if source.grid.is_none() || grid(source) != grid(copy) {
+    if source.grid.is_none() || format!("{:?}", source.grid) != format!("{:?}", copy.grid) {
         return Some("other chunks");
     }
-    // A conversion to final v3 leaves these out, which says nothing of the bytes that are stored.
-    let is_dropped = |metadata: &ArrayMetadata| dropped_in_v3(&metadata.codecs).next().is_some();
-    if from != to && (is_dropped(source) || is_dropped(copy)) {
+    if from != to && (has_dropped_codec(source) || has_dropped_codec(copy)) {
         return Some("other codecs");
     }
     let same_codecs = from == to && source.codecs == copy.codecs
@@ -74,6 +70,11 @@ pub fn stored_difference(
             .zip(canonical_codecs(copy, registry))
             .is_some_and(|(source, copy)| source == copy);
     (!same_codecs).then_some("other codecs")
+}
+
+/// Whether a conversion to final v3 leaves a codec out, which says nothing of the bytes that are stored.
+fn has_dropped_codec(metadata: &ArrayMetadata) -> bool {
+    dropped_in_v3(&metadata.codecs).next().is_some()
 }
 
 /// The chain in the words of final v3, by which chains of different dialects can be compared. `None` if final v3 has no words

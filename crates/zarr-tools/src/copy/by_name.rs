@@ -269,6 +269,13 @@ enum Specificity {
     Path,
 }
 
+impl Specificity {
+    /// Whether the rule has the name of the array, or its path.
+    fn names_array(self) -> bool {
+        self >= Specificity::Name
+    }
+}
+
 /// What is given for the shapes of one array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Given {
@@ -402,15 +409,12 @@ impl<'a> Rules<'a> {
         let mut whole = MostSpecific(None);
         let mut lengths: Vec<MostSpecific<u64>> = Vec::new();
         lengths.resize_with(subject.rank(), || MostSpecific(None));
-        let twice = |axis: Option<&str>| {
-            let what = self.what.name();
-            let along = axis.map_or(String::new(), |axis| format!(" along `{axis}`"));
-            argument(format!("two different {what}{along} are given for {}", subject.path))
-        };
         let is_coordinate = subject.is_coordinate();
         if let Some(shape) = self.all.filter(|shape| shape.len() == subject.rank()) {
             let given = Given::Shape(shape.clone());
-            whole.offer(Specificity::Shape, &given).map_err(|()| twice(None))?;
+            whole
+                .offer(Specificity::Shape, &given)
+                .map_err(|()| self.given_twice(subject, None))?;
         }
         for rule in &self.rules {
             let offered = match rule {
@@ -436,7 +440,7 @@ impl<'a> Rules<'a> {
                 ShapeRule::Dimension { .. } | ShapeRule::ArrayDimension { .. } => None,
             };
             if let Some((specificity, given)) = offered {
-                whole.offer(specificity, &given).map_err(|()| twice(None))?;
+                whole.offer(specificity, &given).map_err(|()| self.given_twice(subject, None))?;
             }
             let (specificity, dimension, len) = match rule {
                 ShapeRule::Dimension { name, len } if !is_coordinate => {
@@ -452,7 +456,9 @@ impl<'a> Rules<'a> {
                 if name.as_ref() == Some(dimension)
                     && let Some(length) = lengths.get_mut(axis)
                 {
-                    length.offer(specificity, len).map_err(|()| twice(Some(dimension)))?;
+                    length
+                        .offer(specificity, len)
+                        .map_err(|()| self.given_twice(subject, Some(dimension)))?;
                 }
             }
         }
@@ -464,12 +470,11 @@ impl<'a> Rules<'a> {
             let why = format!("{what} of {given} for {}, which has {due}", subject.path);
             return Err(argument(why));
         }
-        let names_array = |specificity: Specificity| specificity >= Specificity::Name;
-        let is_whole_named = whole.0.as_ref().is_some_and(|(it, _)| names_array(*it));
+        let is_whole_named = whole.0.as_ref().is_some_and(|(it, _)| it.names_array());
         let axes = lengths.into_iter().map(|length| {
             let (specificity, len) = length.0?;
             // A shape for this array counts more than a length for all that have the dimension.
-            (names_array(specificity) || !is_whole_named).then_some(len)
+            (specificity.names_array() || !is_whole_named).then_some(len)
         });
         let mut axes: Vec<Option<u64>> = axes.collect();
         // Shards become whole axes once their chunks are known.
@@ -482,6 +487,13 @@ impl<'a> Rules<'a> {
         }
         let is_for_all = matches!(&whole.0, Some((Specificity::Shape, _)));
         Ok(Wanted { whole: whole.0.map(|(_, given)| given), is_for_all, axes })
+    }
+
+    /// The error of two lengths that count the same, of an array or along one of its dimensions.
+    fn given_twice(&self, subject: &Subject, dimension: Option<&str>) -> zarr_core::Error {
+        let what = self.what.name();
+        let along = dimension.map_or(String::new(), |name| format!(" along `{name}`"));
+        argument(format!("two different {what}{along} are given for {}", subject.path))
     }
 }
 
@@ -504,11 +516,8 @@ fn resolve(lengths: &mut [u64], shape: &[u64], chunks: Option<&[u64]>) {
 impl Wanted {
     /// The chunks that an array gets; `None` if the rules say nothing of them.
     fn chunks(&self, subject: &Subject) -> Result<Option<Vec<u64>>> {
-        let overlaid = |shape: &[u64]| -> Vec<u64> {
-            shape.iter().zip(&self.axes).map(|(&len, given)| given.unwrap_or(len)).collect()
-        };
         match &self.whole {
-            Some(Given::Shape(shape)) => Ok(Some(overlaid(shape))),
+            Some(Given::Shape(shape)) => Ok(Some(self.overlaid(shape))),
             Some(Given::Size(bytes)) => {
                 // A single chunk has the aspect of the array, which says nothing of how it is read.
                 let aspect = subject
@@ -522,7 +531,7 @@ impl Wanted {
             Some(Given::None) | None if self.axes.iter().all(Option::is_none) => Ok(None),
             Some(Given::None) | None => {
                 match (&subject.chunks, self.axes.iter().copied().collect()) {
-                    (Some(chunks), _) => Ok(Some(overlaid(chunks))),
+                    (Some(chunks), _) => Ok(Some(self.overlaid(chunks))),
                     (None, Some(given)) => Ok(Some(given)),
                     (None, None) => Err(argument(format!(
                         "{} has chunks of several lengths; give a length for each of its axes",
@@ -533,40 +542,50 @@ impl Wanted {
         }
     }
 
+    /// The shape, with the lengths that are given along single axes.
+    fn overlaid(&self, shape: &[u64]) -> Vec<u64> {
+        shape.iter().zip(&self.axes).map(|(&len, given)| given.unwrap_or(len)).collect()
+    }
+
     /// The shards that an array with these chunks gets; `None` if the rules say nothing of them.
     fn shards(&self, subject: &Subject, chunks: &[u64]) -> Option<Vec<u64>> {
         let present = subject.shards.as_deref().unwrap_or(chunks);
-        let overlaid = |shape: &[u64]| -> Vec<u64> {
-            let axes = shape.iter().zip(&self.axes);
-            let mut lengths: Vec<u64> = axes.map(|(&len, given)| given.unwrap_or(len)).collect();
-            resolve(&mut lengths, &subject.shape, Some(chunks));
-            lengths
-        };
         match &self.whole {
-            Some(Given::Shape(shape)) => Some(overlaid(shape)),
+            Some(Given::Shape(shape)) => Some(self.overlaid_shards(shape, subject, chunks)),
             Some(Given::Size(bytes)) => {
                 // Shards are made of whole chunks, so it is chunks that are counted.
                 let chunk =
                     chunks.iter().fold(subject.element, |all, len| all.saturating_mul(*len));
-                let per_axis = |lengths: &[u64]| -> Vec<u64> {
-                    lengths.iter().zip(chunks).map(|(len, chunk)| len.div_ceil(*chunk)).collect()
-                };
                 let fixed = self.axes.iter().zip(chunks).zip(&subject.shape);
                 let fixed: Vec<Option<u64>> = fixed
                     .map(|((given, &chunk), &all)| {
                         Some(length((*given)?, all, chunk).div_ceil(chunk))
                     })
                     .collect();
-                let (aspect, most) = (per_axis(present), per_axis(&subject.shape));
+                let (aspect, most) =
+                    (chunks_along(present, chunks), chunks_along(&subject.shape, chunks));
                 let counts = lengths_within(bytes / chunk.max(1), &aspect, &most, &fixed);
                 let lengths = counts.iter().zip(chunks).map(|(n, chunk)| n.saturating_mul(*chunk));
                 // What was given to the letter stays, so that a length that is no multiple is refused.
-                Some(overlaid(&lengths.collect::<Vec<u64>>()))
+                let lengths = lengths.collect::<Vec<u64>>();
+                Some(self.overlaid_shards(&lengths, subject, chunks))
             }
             Some(Given::None) | None if self.axes.iter().all(Option::is_none) => None,
-            Some(Given::None) | None => Some(overlaid(present)),
+            Some(Given::None) | None => Some(self.overlaid_shards(present, subject, chunks)),
         }
     }
+
+    /// As [`Self::overlaid`] of shards, whose lengths may be given as the whole axis.
+    fn overlaid_shards(&self, shape: &[u64], subject: &Subject, chunks: &[u64]) -> Vec<u64> {
+        let mut lengths = self.overlaid(shape);
+        resolve(&mut lengths, &subject.shape, Some(chunks));
+        lengths
+    }
+}
+
+/// How many chunks there are along each axis.
+fn chunks_along(lengths: &[u64], chunks: &[u64]) -> Vec<u64> {
+    lengths.iter().zip(chunks).map(|(len, chunk)| len.div_ceil(*chunk)).collect()
 }
 
 /// Lengths whose product is at most `elements`, or else 1 on each free axis: in proportion to `aspect`, none longer than
@@ -574,22 +593,14 @@ impl Wanted {
 fn lengths_within(elements: u64, aspect: &[u64], shape: &[u64], given: &[Option<u64>]) -> Vec<u64> {
     let taken = given.iter().flatten().fold(1u64, |all, len| all.saturating_mul(*len));
     let room = (elements / taken.max(1)).max(1) as f64;
-    let scaled = |scale: f64| -> Vec<f64> {
-        let axes = aspect.iter().zip(shape).zip(given);
-        let free = axes.filter(|(_, given)| given.is_none());
-        free.map(|((aspect, len), _)| {
-            (scale * (*aspect).max(1) as f64).clamp(1.0, (*len).max(1) as f64)
-        })
-        .collect()
-    };
     // The product grows with the scale, so the largest scale that fits is found by halving.
     let (mut fits, mut too_large) = (0.0, shape.iter().copied().max().unwrap_or(1).max(1) as f64);
-    if scaled(too_large).iter().product::<f64>() <= room {
+    if scaled(aspect, shape, given, too_large).iter().product::<f64>() <= room {
         fits = too_large;
     }
     for _ in 0..100 {
         let middle = (fits + too_large) / 2.0;
-        if scaled(middle).iter().product::<f64>() <= room {
+        if scaled(aspect, shape, given, middle).iter().product::<f64>() <= room {
             fits = middle;
         } else {
             too_large = middle;
@@ -597,12 +608,22 @@ fn lengths_within(elements: u64, aspect: &[u64], shape: &[u64], given: &[Option<
     }
     // A cube of 10⁶ elements is found as 99.999…
     let nearly = 1e-6;
-    let lengths = scaled(fits);
+    let lengths = scaled(aspect, shape, given, fits);
     let rounded: Vec<u64> = lengths.iter().map(|len| (len + nearly).floor() as u64).collect();
     let is_within = rounded.iter().map(|&len| len as f64).product::<f64>() <= room;
     let free = if is_within { rounded } else { lengths.iter().map(|&len| len as u64).collect() };
     let mut free = free.into_iter();
     given.iter().map(|given| given.or_else(|| free.next()).unwrap_or(1)).collect()
+}
+
+/// The aspect times a scale, along the axes whose length is not given.
+fn scaled(aspect: &[u64], shape: &[u64], given: &[Option<u64>], scale: f64) -> Vec<f64> {
+    let axes = aspect.iter().zip(shape).zip(given);
+    let free = axes.filter(|(_, given)| given.is_none());
+    free.map(|((aspect, len), _)| {
+        (scale * (*aspect).max(1) as f64).clamp(1.0, (*len).max(1) as f64)
+    })
+    .collect()
 }
 
 /// What one array of a copy gets.

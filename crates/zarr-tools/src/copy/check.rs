@@ -95,10 +95,6 @@ pub(super) fn check_ranks(
         let (fit, others): (Vec<&Array>, Vec<_>) =
             arrays.partition(|array| array.shape().len() == shape.len());
         if let (true, Some(first)) = (fit.is_empty(), others.first()) {
-            let axes = |count: usize| match count {
-                1 => "1 axis".to_owned(),
-                count => format!("{count} axes"),
-            };
             let (asked, due) = (axes(shape.len()), axes(first.shape().len()));
             let why =
                 format!("{what} of {asked} for an array of {due}; give one length for each axis");
@@ -120,6 +116,14 @@ pub(super) fn check_ranks(
         notes.extend(kept);
     }
     Ok(())
+}
+
+/// A number of axes, in words.
+fn axes(count: usize) -> String {
+    match count {
+        1 => "1 axis".to_owned(),
+        count => format!("{count} axes"),
+    }
 }
 
 /// What the other nodes of a hierarchy say of its arrays.

@@ -19,12 +19,16 @@ pub(super) fn is_file_chosen(
     name: &str,
     options: &CopyOptions<'_>,
 ) -> bool {
-    let any = |patterns: &[String], name: &str| patterns.iter().any(|it| within(it, name));
     // A node that is included brings what is in its folder.
     let is_included = options.include.is_empty()
-        || any(&options.include, name)
-        || any(&options.include, below(base, owner));
-    is_included && !any(&options.exclude, name)
+        || any_within(&options.include, name)
+        || any_within(&options.include, below(base, owner));
+    is_included && !any_within(&options.exclude, name)
+}
+
+/// Whether a pattern includes the name, or a node above it.
+fn any_within(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|it| within(it, name))
 }
 
 /// The nodes that the options choose among the node at `base` and those below it, with the groups that they are in. A pattern of
@@ -46,31 +50,25 @@ pub(super) fn chosen(
     let names: Vec<String> =
         nodes.iter().map(|child| below(base, &child.path).to_owned()).collect();
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
-    let unknown = |what: &str, text: &str| unknown(base, &known, what, text);
     for pattern in &options.include {
         if !names.iter().any(|name| matches(pattern, name)) {
-            return Err(unknown("the pattern", pattern).into());
+            return Err(unknown(base, &known, "the pattern", pattern).into());
         }
     }
-    let is_called = |text: &str, name: &str| {
-        let text = text.trim_matches('/');
-        name == text || name.rsplit('/').next() == Some(text)
-    };
-    let is_array = |child: &Child| child.kind == Some(NodeKind::Array);
     for text in &options.select {
         let mut all = nodes.iter().zip(&names);
-        if !all.any(|(child, name)| is_array(child) && is_called(text, name)) {
-            return Err(unknown("`select`:", text).into());
+        if !all.any(|(child, name)| child.kind == Some(NodeKind::Array) && is_called(text, name)) {
+            return Err(unknown(base, &known, "`select`:", text).into());
         }
     }
-    let any = |patterns: &[String], name: &str| patterns.iter().any(|it| within(it, name));
     let mut kept = HashSet::from([base.clone()]);
     let mut left: Vec<&str> = Vec::new();
     for (child, name) in nodes.iter().zip(&names) {
-        let included = options.include.is_empty() || any(&options.include, name);
+        let included = options.include.is_empty() || any_within(&options.include, name);
         let selected = options.select.is_empty()
-            || is_array(child) && options.select.iter().any(|text| is_called(text, name));
-        if !included || !selected || any(&options.exclude, name) {
+            || child.kind == Some(NodeKind::Array)
+                && options.select.iter().any(|text| is_called(text, name));
+        if !included || !selected || any_within(&options.exclude, name) {
             continue;
         }
         left.push(name);
@@ -91,13 +89,20 @@ pub(super) fn chosen(
     Ok(nodes)
 }
 
+/// Whether the text is the path of a node, or its name.
+fn is_called(text: &str, name: &str) -> bool {
+    let text = text.trim_matches('/');
+    name == text || name.rsplit('/').next() == Some(text)
+}
+
 /// The error of a text that names nothing.
 fn unknown(base: &NodePath, names: &[&str], what: &str, text: &str) -> AccessError {
-    let known = || names.iter().copied().filter(|name| !name.is_empty());
+    let known = names.iter().copied().filter(|name| !name.is_empty());
+    let known: Vec<&str> = known.collect();
     // A pattern is one of whole paths.
-    let deeper = known().find(|name| name.rsplit('/').next() == Some(text));
-    let last = known().filter_map(|name| name.rsplit('/').next());
-    let near = deeper.or_else(|| zarr_core::did_you_mean(text, known().chain(last)));
+    let deeper = known.iter().copied().find(|name| name.rsplit('/').next() == Some(text));
+    let last = known.iter().filter_map(|name| name.rsplit('/').next());
+    let near = deeper.or_else(|| zarr_core::did_you_mean(text, known.iter().copied().chain(last)));
     let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
     AccessError::Argument(format!("{what} `{text}` names no node below {base}{near}"))
 }

@@ -157,11 +157,10 @@ pub(super) fn describe_verbatim(
         unknown.push(lack);
     }
     let rank = metadata.rank();
-    let has_rank = |shape: &Option<Vec<u64>>| shape.as_ref().is_some_and(|it| it.len() == rank);
     let differs = options.recode
         || options.codecs.is_some()
-        || has_rank(&options.chunks)
-        || has_rank(&options.shards)
+        || has_rank(&options.chunks, rank)
+        || has_rank(&options.shards, rank)
         || options.regions.contains_key(array.path());
     let is_same_format = from.format_name() == target.format_name() && from.era() == target.era();
     if unknown.is_empty() || differs || !is_same_format {
@@ -198,6 +197,11 @@ pub(super) fn describe_verbatim(
         spool: 0,
         verbatim: Some(documents),
     }))
+}
+
+/// Whether a shape is given, of as many axes.
+fn has_rank(shape: &Option<Vec<u64>>, rank: usize) -> bool {
+    shape.as_ref().is_some_and(|shape| shape.len() == rank)
 }
 
 /// Gives the copy the fill value and the attribute that keep the missing value (docs/internals/design/missing-data.md).
@@ -329,7 +333,6 @@ fn in_words_of(
 /// # Errors
 /// [`AccessError::Argument`] for a region of another rank, outside the array, or of an array whose chunks have no one shape.
 fn cut(metadata: &mut ArrayMetadata, region: &[Steps], options: &CopyOptions<'_>) -> Result<()> {
-    let argument = |why: &str| Error::from(AccessError::Argument(why.into()));
     if region.len() != metadata.rank() {
         return Err(argument("the region has another number of axes than the array"));
     }
@@ -351,4 +354,9 @@ fn cut(metadata: &mut ArrayMetadata, region: &[Steps], options: &CopyOptions<'_>
     metadata.shape = region.iter().map(|steps| steps.len).collect();
     metadata.grid = Some(Arc::new(zarr_core::grid::RegularGrid::new(&chunks, &metadata.shape)?));
     Ok(())
+}
+
+/// The error of a region that cannot be cut out.
+fn argument(why: &str) -> Error {
+    AccessError::Argument(why.into()).into()
 }

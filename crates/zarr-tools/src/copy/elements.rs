@@ -84,13 +84,12 @@ pub(super) fn holes(array: &Array) -> Result<Holes> {
     let Some(grid) = &flat.grid else { return Ok(Holes { count: 0, total: 0, few: true }) };
     let counts = (0..flat.rank()).map(|axis| grid.count(axis, flat.shape[axis]));
     let total = counts.fold(1u64, |all, count| all.saturating_mul(count));
-    let are_few = |count: u64| count <= 1 || count <= total / 4;
     let is_flat = flat.codecs == metadata.codecs && metadata.shards.is_none();
     if is_flat {
         match array.stored_chunks() {
             Ok(stored) => {
                 let count = total.saturating_sub(stored);
-                return Ok(Holes { count, total, few: are_few(count) });
+                return Ok(Holes { count, total, few: are_few(count, total) });
             }
             Err(e) if e.kind() == ErrorKind::NotCapable => {}
             Err(e) => return Err(e),
@@ -100,9 +99,14 @@ pub(super) fn holes(array: &Array) -> Result<Holes> {
     for chunk in Pieces::of_shape(grid.clone(), &flat.shape, 1, 0) {
         let bytes = array.read_bytes(&chunk.selection)?;
         count += u64::from(is_all(&fill, &bytes, metadata.data_type.is_variable()));
-        if !are_few(count) {
+        if !are_few(count, total) {
             break;
         }
     }
-    Ok(Holes { count, total, few: are_few(count) })
+    Ok(Holes { count, total, few: are_few(count, total) })
+}
+
+/// Whether so few of the chunks are missing that a copy does not ask for each of them.
+fn are_few(count: u64, total: u64) -> bool {
+    count <= 1 || count <= total / 4
 }

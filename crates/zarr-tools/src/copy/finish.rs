@@ -3,13 +3,13 @@
 use zarr_core::format::Documents;
 use zarr_core::store::GetOptions;
 use zarr_core::{
-    AccessError, Dialect, Error, ErrorKind, Hierarchy, Node, NodeMetadata, NodePath, Reading,
-    Result,
+    AccessError, Dialect, ErrorKind, Hierarchy, Node, NodeMetadata, NodePath, Reading, Result,
 };
 
 use super::Progress;
 use super::journal::{Journal, put_new};
 use super::plan::{Plan, PlannedDocument, Role};
+use crate::errors::at_node;
 
 impl Plan {
     /// Writes the documents of the copy, those of deeper nodes first, and the copied node's and the hierarchy's last; then
@@ -19,11 +19,10 @@ impl Plan {
     /// [`AccessError::Argument`] naming the parts that are not done; [`AccessError::Exists`] if another writer has created
     /// a node at the place of the copy; what the store reports.
     pub fn finish(&self, target: &Hierarchy) -> Result<Progress> {
-        let at = |e: AccessError| Error::from(e).at_store(target.store().name()).at_path(&self.at);
         let journal = Journal::new(target, &self.at);
         if journal.plan()?.is_none() {
             let looked_for = "the journal of a copy".into();
-            return Err(at(AccessError::NotFound { looked_for }));
+            return Err(at_node(AccessError::NotFound { looked_for }, target, &self.at));
         }
         let missing = self.missing(target)?;
         if !missing.is_empty() {
@@ -32,7 +31,8 @@ impl Plan {
             let names = names.collect::<Vec<_>>().join(", ");
             let more = missing.len().saturating_sub(MOST_NAMED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let error = at(AccessError::Argument(format!("not all parts are done: {names}{more}")));
+            let why = format!("not all parts are done: {names}{more}");
+            let error = at_node(AccessError::Argument(why), target, &self.at);
             return Err(error.with_hint("run them with `--part`, or all with `--resume`"));
         }
         let mut progress = Progress::default();
@@ -57,22 +57,25 @@ impl Plan {
     /// Writes one document. One that is there is the same, from an earlier call, or another writer's.
     fn write(&self, document: &PlannedDocument, target: &Hierarchy) -> Result<()> {
         let PlannedDocument { path, key, value, role } = document;
-        let at = |e: Error| e.at_store(target.store().name()).at_path(path);
         if *role == Role::Merged {
-            return merge(document, target).map_err(at);
+            return merge(document, target).map_err(|e| at_node(e, target, path));
         }
         let store = target.store().to_sync();
-        if put_new(&*store, key, value).map_err(at)? || *role == Role::Above {
+        if put_new(&*store, key, value).map_err(|e| at_node(e, target, path))?
+            || *role == Role::Above
+        {
             return Ok(());
         }
         let limit = target.options().limits.document;
-        let found = store.get(key, GetOptions::at_most(limit)).map_err(|e| at(e.into()))?;
+        let found =
+            store.get(key, GetOptions::at_most(limit)).map_err(|e| at_node(e, target, path))?;
         if found.is_some_and(|found| found.bytes.unwrap_or_default() == value[..]) {
             return Ok(());
         }
         let hint = "another program created it during the copy, and chunks of the copy may be of that program; \
                     begin anew with `--overwrite`";
-        Err(at(Error::from(AccessError::Exists("a node")).at_key(key)).with_hint(hint))
+        let error = at_node(AccessError::Exists("a node"), target, path);
+        Err(error.at_key(key).with_hint(hint))
     }
 
     /// Erases the bare root group that a draft's hierarchy begins with, for an array in its place.

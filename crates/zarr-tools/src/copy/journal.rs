@@ -12,6 +12,7 @@ use zarr_core::store::{GetOptions, Precondition, StoreKey, StorePrefix, SyncStor
 use zarr_core::{Error, Hierarchy, Json, Limits, NodePath, Result};
 
 use super::plan::Plan;
+use crate::errors::at_key;
 
 /// The journal of a copy to one place.
 pub(super) struct Journal {
@@ -117,12 +118,13 @@ impl Journal {
 
 /// Sets a value if the key is absent; `false` if it is not.
 pub(crate) fn put_new(store: &dyn SyncStore, key: &StoreKey, value: &[u8]) -> Result<bool> {
-    let at = |e| Error::from(e).at_store(store.name()).at_key(key);
     if store.capabilities().swap {
-        return store.put(key, Some(value.into()), Precondition::Absent).map_err(at);
+        return store
+            .put(key, Some(value.into()), Precondition::Absent)
+            .map_err(|e| at_key(e, store, key));
     }
-    if store.get(key, GetOptions::default()).map_err(at)?.is_some() {
+    if store.get(key, GetOptions::default()).map_err(|e| at_key(e, store, key))?.is_some() {
         return Ok(false);
     }
-    store.put(key, Some(value.into()), Precondition::Always).map_err(at)
+    store.put(key, Some(value.into()), Precondition::Always).map_err(|e| at_key(e, store, key))
 }

@@ -156,12 +156,8 @@ fn of_document(document: &PlannedDocument) -> Json {
 }
 
 fn read(plan: &Object) -> Option<Plan> {
-    let object = |of: &Object, name| of.get(name)?.as_object().cloned();
-    let text = |of: &Object, name| of.get(name)?.as_str().map(str::to_owned);
-    let path = |of: &Object, name| NodePath::new(of.get(name)?.as_str()?).ok();
-    let list = |name| plan.get(name)?.as_array();
-    let (source, target) = (object(plan, "source")?, object(plan, "target")?);
-    let options = object(&source, "options")?;
+    let (source, target) = (object_of(plan, "source")?, object_of(plan, "target")?);
+    let options = object_of(&source, "options")?;
     let options = options.iter().map(|(name, value)| Some((name.into(), value.as_str()?.into())));
     // Older plans have none.
     let files = match plan.get("files") {
@@ -169,25 +165,25 @@ fn read(plan: &Object) -> Option<Plan> {
         None => Vec::new(),
     };
     let arrays: Vec<PlannedArray> =
-        list("arrays")?.iter().map(read_array).collect::<Option<_>>()?;
+        list_of(plan, "arrays")?.iter().map(read_array).collect::<Option<_>>()?;
     let counts: Vec<u64> = arrays.iter().map(|array| array.chunks).collect();
     Some(Plan {
-        store: text(&source, "store")?,
+        store: text_of(&source, "store")?,
         store_options: options.collect::<Option<_>>()?,
         reader: SourceStore::default(),
-        from: path(&source, "path")?,
-        at: path(&target, "path")?,
-        format: text(&target, "format")?,
-        asked: object(plan, "asked")?,
-        fingerprint: text(plan, "fingerprint")?,
-        content: text(plan, "content"),
-        begun: text(plan, "begun")?,
-        documents: list("documents")?.iter().map(read_document).collect::<Option<_>>()?,
-        consolidated: list("consolidated")?
+        from: path_of(&source, "path")?,
+        at: path_of(&target, "path")?,
+        format: text_of(&target, "format")?,
+        asked: object_of(plan, "asked")?,
+        fingerprint: text_of(plan, "fingerprint")?,
+        content: text_of(plan, "content"),
+        begun: text_of(plan, "begun")?,
+        documents: list_of(plan, "documents")?.iter().map(read_document).collect::<Option<_>>()?,
+        consolidated: list_of(plan, "consolidated")?
             .iter()
             .map(|json| NodePath::new(json.as_str()?).ok())
             .collect::<Option<_>>()?,
-        parts: list("parts")?
+        parts: list_of(plan, "parts")?
             .iter()
             .map(|json| Part::from_json(json, &counts))
             .collect::<Option<_>>()?,
@@ -197,16 +193,45 @@ fn read(plan: &Object) -> Option<Plan> {
     })
 }
 
+/// A member that is a list.
+fn list_of<'a>(object: &'a Object, name: &str) -> Option<&'a [Json]> {
+    object.get(name)?.as_array()
+}
+
+/// A member that is a list of texts.
+fn texts_of(object: &Object, name: &str) -> Option<Vec<String>> {
+    list_of(object, name)?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+/// A member that is a list of lengths.
+fn shape_of(object: &Object, name: &str) -> Option<Vec<u64>> {
+    list_of(object, name)?.iter().map(Json::as_u64).collect()
+}
+
+/// A member that is an object.
+fn object_of(object: &Object, name: &str) -> Option<Object> {
+    object.get(name)?.as_object().cloned()
+}
+
+/// A member that is a text.
+fn text_of(object: &Object, name: &str) -> Option<String> {
+    object.get(name)?.as_str().map(str::to_owned)
+}
+
+/// A member that is a node's path.
+fn path_of(object: &Object, name: &str) -> Option<NodePath> {
+    NodePath::new(object.get(name)?.as_str()?).ok()
+}
+
 fn read_array(json: &Json) -> Option<PlannedArray> {
     let of = json.as_object()?;
-    let path = |name| NodePath::new(of.get(name)?.as_str()?).ok();
     let region = match of.get("region")? {
         Json::Null => None,
         region => Some(region.as_array()?.iter().map(read_steps).collect::<Option<_>>()?),
     };
     Some(PlannedArray {
-        from: path("from")?,
-        to: path("to")?,
+        from: path_of(of, "from")?,
+        to: path_of(of, "to")?,
         region,
         leaves_holes: of.get("leaves_holes")?.as_bool()?,
         chunks: of.get("chunks")?.as_u64()?,
@@ -223,9 +248,13 @@ fn read_steps(json: &Json) -> Option<Steps> {
 
 fn read_file(json: &Json) -> Option<PlannedFile> {
     let [from, to, rest @ ..] = json.as_array()? else { return None };
-    let key = |json: &Json| StoreKey::new(json.as_str()?).ok();
     let is_of_array = !rest.is_empty();
-    Some(PlannedFile { from: key(from)?, to: key(to)?, is_of_array })
+    Some(PlannedFile { from: key_of(from)?, to: key_of(to)?, is_of_array })
+}
+
+/// A text that is a store's key.
+fn key_of(json: &Json) -> Option<StoreKey> {
+    StoreKey::new(json.as_str()?).ok()
 }
 
 fn read_document(json: &Json) -> Option<PlannedDocument> {
@@ -318,26 +347,22 @@ impl CopyOptions<'_> {
     /// These options, and what a copy under way was asked for where they have the default.
     pub(super) fn completed_by(&self, asked: &Object) -> Self {
         let mut options = self.clone();
-        let texts = |name| -> Option<Vec<String>> {
-            let texts = asked.get(name)?.as_array()?.iter();
-            texts.map(|text| text.as_str().map(str::to_owned)).collect()
-        };
-        let shape = |name| -> Option<Vec<u64>> {
-            asked.get(name)?.as_array()?.iter().map(Json::as_u64).collect()
-        };
-        options.chunks = options.chunks.or_else(|| shape("chunks"));
-        options.shards = options.shards.or_else(|| shape("shards"));
-        options.codecs = options.codecs.or_else(|| texts("codecs"));
-        let list = |name| asked.get(name).and_then(Json::as_array).unwrap_or_default();
+        options.chunks = options.chunks.or_else(|| shape_of(asked, "chunks"));
+        options.shards = options.shards.or_else(|| shape_of(asked, "shards"));
+        options.codecs = options.codecs.or_else(|| texts_of(asked, "codecs"));
         for (name, rules) in
             [("chunk_rules", &mut options.chunk_rules), ("shard_rules", &mut options.shard_rules)]
         {
             if rules.is_empty() {
-                *rules = list(name).iter().filter_map(ShapeRule::from_json).collect();
+                *rules = list_of(asked, name)
+                    .unwrap_or_default()
+                    .iter()
+                    .filter_map(ShapeRule::from_json)
+                    .collect();
             }
         }
         if options.codec_rules.is_empty() {
-            let rules = list("codec_rules").iter();
+            let rules = list_of(asked, "codec_rules").unwrap_or_default().iter();
             options.codec_rules = rules.filter_map(CodecRule::from_json).collect();
         }
         for (name, list) in [
@@ -346,12 +371,12 @@ impl CopyOptions<'_> {
             ("select", &mut options.select),
         ] {
             if list.is_empty() {
-                *list = texts(name).unwrap_or_default();
+                *list = texts_of(asked, name).unwrap_or_default();
             }
         }
-        options.only = options
-            .only
-            .or_else(|| texts("only")?.into_iter().map(|path| NodePath::new(&path).ok()).collect());
+        options.only = options.only.or_else(|| {
+            texts_of(asked, "only")?.into_iter().map(|path| NodePath::new(&path).ok()).collect()
+        });
         if options.regions.is_empty()
             && let Some(regions) = asked.get("regions").and_then(Json::as_object)
         {

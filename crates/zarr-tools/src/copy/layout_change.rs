@@ -88,11 +88,6 @@ impl LayoutChange {
 
     /// `chunks`, `shards` and, by pattern, `reads` (the number of chunks to be decoded), each with the old and the new value.
     pub fn to_json(&self) -> Json {
-        let shape = |shape: &Option<Vec<u64>>| match shape {
-            Some(shape) => Json::from(&shape[..]),
-            None => Json::Null,
-        };
-        let pair = |old: Json, new: Json| Json::from(vec![old, new]);
         let (before, after) = (&self.before, &self.after);
         let mut reads = Object::new();
         for axes in self.patterns() {
@@ -103,11 +98,24 @@ impl LayoutChange {
             }
         }
         Object::new()
-            .with("chunks", pair(shape(&before.chunks), shape(&after.chunks)))
-            .with("shards", pair(shape(&before.shards), shape(&after.shards)))
+            .with("chunks", pair(shape_json(&before.chunks), shape_json(&after.chunks)))
+            .with("shards", pair(shape_json(&before.shards), shape_json(&after.shards)))
             .with("reads", reads)
             .into()
     }
+}
+
+/// A shape in JSON, null if there is none.
+fn shape_json(shape: &Option<Vec<u64>>) -> Json {
+    match shape {
+        Some(shape) => Json::from(&shape[..]),
+        None => Json::Null,
+    }
+}
+
+/// What was and what will be, as a list in JSON.
+fn pair(old: Json, new: Json) -> Json {
+    Json::from(vec![old, new])
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use super::plan::{
 };
 use super::rechunk::check_memory;
 use super::{CodecRule, CopyOptions, LayoutChange, Progress, ShapeRule, as_stored};
+use crate::errors::at_node;
 use crate::tree_progress::{nodes_and_broken, tree_and_broken};
 
 /// Copies a netCDF dataset, or plain Zarr as one, to the place and in the form of `target`, as [`copy`](super::copy()) does.
@@ -337,15 +338,15 @@ const ARRAY_DIMENSIONS: &str = "_ARRAY_DIMENSIONS";
 /// Refuses a place where something of Zarr is, but for what is going to be erased.
 fn check_free(target: &Hierarchy, options: &CopyOptions<'_>) -> Result<()> {
     let any = OpenOptions::new(target.registry().clone()).any_dialect();
-    let at = |e: AccessError| Error::from(e).at_store(target.store().name());
     match Hierarchy::open(target.store().clone(), &any) {
         Ok(there) if options.overwrite && there.dialect() != target.dialect() => {
             let why = format!("a hierarchy in {} is there", there.format_name());
             let hint = "erase it with `zarr rm --all`, then copy";
-            Err(at(AccessError::Argument(why)).with_hint(hint))
+            let error = Error::from(AccessError::Argument(why));
+            Err(error.at_store(target.store().name()).with_hint(hint))
         }
         Ok(_) if !options.overwrite => {
-            Err(at(AccessError::Exists("a hierarchy")).at_path(&NodePath::root()))
+            Err(at_node(AccessError::Exists("a hierarchy"), target, &NodePath::root()))
         }
         _ => Ok(()),
     }

@@ -25,6 +25,7 @@ use super::node_copy;
 use super::same_place::SourceStore;
 use super::split::{Part, countable_chunks, parts, unit};
 use super::{CopyOptions, LayoutChange, Steps, as_stored, attributes_for};
+use crate::errors::at_node;
 use crate::ome::{self, OmeReport};
 use crate::tree_progress::nodes_and_broken;
 
@@ -267,10 +268,9 @@ fn resumed(
     stored: Plan,
     planner: Planner<'_>,
 ) -> Result<Plan> {
-    let at_store = |e: AccessError| Error::from(e).at_store(target.store().name()).at_path(at);
     if !options.resume && options.parts.is_none() {
         let what = "a copy under way";
-        return Err(at_store(AccessError::Exists(what)).with_hint(
+        return Err(at_node(AccessError::Exists(what), target, at).with_hint(
             "go on with `--resume` (library: `CopyOptions::resume`), or begin anew with `--overwrite`",
         ));
     }
@@ -279,7 +279,7 @@ fn resumed(
     plan.begun.clone_from(&stored.begun);
     if let Some(what) = stored.difference(&plan) {
         let why = format!("the copy that is under way is another one: {what}");
-        return Err(at_store(AccessError::Argument(why)).with_hint(
+        return Err(at_node(AccessError::Argument(why), target, at).with_hint(
             "ask for the same copy of the same source to go on with it, or begin anew with `--overwrite`",
         ));
     }
@@ -656,10 +656,13 @@ pub(crate) fn parsed_documents(
     let mut reading = Reading::new(target.registry(), target.options().strictness);
     reading.limits = target.options().limits;
     reading.ignore_hidden_filters = target.options().ignore_hidden_filters;
-    let at = |e| Error::from(e).at_store(target.store().name()).at_path(path);
-    match target.format().parse(path, documents, &mut reading).map_err(at)? {
+    let parsed = target.format().parse(path, documents, &mut reading);
+    match parsed.map_err(|e| at_node(e, target, path))? {
         Some(NodeMetadata::Array(metadata)) => Ok(*metadata),
-        _ => Err(at(MetadataError::invalid("documents", "there is none of this array"))),
+        _ => {
+            let error = MetadataError::invalid("documents", "there is none of this array");
+            Err(at_node(error, target, path))
+        }
     }
 }
 

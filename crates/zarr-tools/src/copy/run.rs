@@ -21,6 +21,7 @@ use super::plan::{Plan, PlannedArray};
 use super::rechunk::skips_fill;
 use super::split::{boxes, region};
 use super::{CopyOptions, Progress, Steps, Verify, report};
+use crate::errors::at_node;
 
 /// After this number of bytes the target is flushed for the first time, and after as many again as were flushed before.
 const FIRST_FLUSH: u64 = 256 << 20;
@@ -46,7 +47,6 @@ impl Plan {
         options: &CopyOptions<'_>,
     ) -> Result<(Plan, bool)> {
         let journal = Journal::new(target, &self.at);
-        let at = |e: AccessError| Error::from(e).at_store(target.store().name()).at_path(&self.at);
         let stored = journal.plan()?;
         if options.overwrite {
             self.erase_old(target, &journal)?;
@@ -60,12 +60,15 @@ impl Plan {
             None if journal.put_plan(self)? => (self.clone(), true),
             None => {
                 let found = journal.plan()?;
-                (found.ok_or_else(|| at(AccessError::Conflict { attempts: 1 }))?, false)
+                let found = found.ok_or_else(|| {
+                    at_node(AccessError::Conflict { attempts: 1 }, target, &self.at)
+                })?;
+                (found, false)
             }
         };
         if let Some(what) = plan.difference(self) {
             let why = format!("the copy that is under way is another one: {what}");
-            return Err(at(AccessError::Argument(why)));
+            return Err(at_node(AccessError::Argument(why), target, &self.at));
         }
         if !is_ours && journal.is_cleared(&plan)? {
             return Ok((plan, false));
@@ -80,7 +83,7 @@ impl Plan {
         }
         if options.parts.is_some() && !left.is_empty() && !is_ours {
             let why = format!("{} chunks are left at the place of the copy", left.len());
-            return Err(at(AccessError::Argument(why)).with_hint(
+            return Err(at_node(AccessError::Argument(why), target, &self.at).with_hint(
                 "another process is erasing them, or was killed while it did; if so, run `zarr copy` once with `--resume` \
                  and without `--part`",
             ));
@@ -353,13 +356,7 @@ impl Run<'_> {
     /// The array of this number, and its copy.
     fn open(&self, planned: &PlannedArray, source: &Hierarchy) -> Result<Pair> {
         let metadata = self.plan.metadata(self.target, planned)?;
-        let with = |array: Array| {
-            array.with_options(|options| {
-                options.guard = Guard::Off;
-                options.cancel = self.options.cancel.clone().or(options.cancel.take());
-            })
-        };
-        let from = with(source.array(&planned.from)?);
+        let from = self.without_guard(source.array(&planned.from)?);
         let from = if self.plan.asked.contains(NO_MISSING) {
             from.with_options(|options| options.missing = MissingChunks::Error)
         } else {
@@ -370,10 +367,18 @@ impl Run<'_> {
         Ok(Pair {
             from,
             conversion: converted.flatten(),
-            to: with(self.target.array_of_metadata(&planned.to, metadata.clone())?),
+            to: self.without_guard(self.target.array_of_metadata(&planned.to, metadata.clone())?),
             region: planned.region.clone(),
             as_stored: planned.recoded.is_none(),
             place: Place::new(planned, metadata)?,
+        })
+    }
+
+    /// The array without a guard against other writers, which ends as the copy is cancelled.
+    fn without_guard(&self, array: Array) -> Array {
+        array.with_options(|options| {
+            options.guard = Guard::Off;
+            options.cancel = self.options.cancel.clone().or(options.cancel.take());
         })
     }
 

@@ -13,6 +13,7 @@ use zarr_core::store::{GetOptions, Store, StoreKey};
 use zarr_core::{AccessError, Error, Hierarchy, NodePath, Result};
 
 use super::plan::Plan;
+use crate::errors::at_key;
 use crate::local_path::local_path;
 use crate::target::split_at_store;
 
@@ -120,25 +121,29 @@ impl Plan {
             return false;
         }
         let (from, to) = (&from.path, &to.path);
-        let places = |path: &NodePath| match &*self.format {
-            "v2" | "v3" => vec![folder(to, path)],
-            _ if path.is_root() => vec![to.clone()],
-            _ => ["meta/root", "data/root"].map(|root| folder(&to.join(root), path)).into(),
-        };
         let roots = ["", "meta/root", "data/root"].map(|root| from.join(root));
-        let own = roots.iter().filter_map(|root| identity(&folder(root, &self.from))).collect();
-        let is_within =
-            |place: &Path, all: &Vec<Identity>| above(place).iter().any(|it| all.contains(it));
-        if places(&self.at).iter().any(|place| is_within(place, &own)) {
+        let own = roots.iter().filter_map(|root| identity(&folder(root, &self.from)));
+        let own: Vec<Identity> = own.collect();
+        if self.folders_of(to, &self.at).iter().any(|place| is_below_any(place, &own)) {
             return true;
         }
         // A node of the target may be the source by another mount.
         let below = target.tree(&self.at).unwrap_or_default();
         let erased = std::iter::once(&self.at).chain(below.iter().map(|child| &child.path));
-        let erased = erased.flat_map(places).filter_map(|place| identity(&place)).collect();
+        let erased = erased.flat_map(|path| self.folders_of(to, path));
+        let erased: Vec<Identity> = erased.filter_map(|place| identity(&place)).collect();
         let nodes = std::iter::once(&self.from).chain(self.arrays.iter().map(|array| &array.from));
         let mut sources = nodes.flat_map(|node| roots.iter().map(|root| folder(root, node)));
-        sources.any(|place| is_within(&place, &erased))
+        sources.any(|place| is_below_any(&place, &erased))
+    }
+
+    /// The folders in which a node of the target is stored.
+    fn folders_of(&self, to: &Path, path: &NodePath) -> Vec<PathBuf> {
+        match &*self.format {
+            "v2" | "v3" => vec![folder(to, path)],
+            _ if path.is_root() => vec![to.to_owned()],
+            _ => ["meta/root", "data/root"].map(|root| folder(&to.join(root), path)).into(),
+        }
     }
 
     /// Whether a key that is put into the target is in the source.
@@ -150,13 +155,8 @@ impl Plan {
             return Ok(false);
         }
         let name = format!("{}same-place-{}", copy_journal(&self.at).as_str(), self.begun);
-        let below = |inner: &str, outer: &str| {
-            let rest = inner.trim_end_matches('/').strip_prefix(outer.trim_end_matches('/'))?;
-            let is_below = rest.is_empty() || rest.starts_with('/');
-            is_below.then(|| format!("{rest}/{name}").trim_start_matches('/').to_owned())
-        };
         // Where one of the stores is in the other by its name, the key is put into the inner one.
-        let nested = (below(&to, &from), below(&from, &to));
+        let nested = (key_below(&to, &from, &name), key_below(&from, &to, &name));
         let is_nested = nested.0.is_some() || nested.1.is_some();
         let (seen, put) = match nested {
             (Some(seen), _) => (seen, name.clone()),
@@ -165,15 +165,26 @@ impl Plan {
         };
         let (seen, put) = (StoreKey::new(seen)?, StoreKey::new(put)?);
         let (source, store) = (source.to_sync(), target.store().to_sync());
-        let at = |e| Error::from(e).at_store(store.name()).at_key(&put);
-        store.set(&put, b"{}"[..].into()).map_err(at)?;
+        store.set(&put, b"{}"[..].into()).map_err(|e| at_key(e, &*store, &put))?;
         // A source that refuses the key is not the target.
         let is_seen = source.get(&seen, GetOptions::default()).is_ok_and(|found| found.is_some());
-        store.erase(&put).map_err(at)?;
+        store.erase(&put).map_err(|e| at_key(e, &*store, &put))?;
         let meet =
             if from == to || !is_nested { self.nodes_meet() } else { self.names_meet(&from, &to) };
         Ok(is_seen && meet)
     }
+}
+
+/// Whether a place is one of these folders, or in one.
+fn is_below_any(place: &Path, folders: &[Identity]) -> bool {
+    above(place).iter().any(|it| folders.contains(it))
+}
+
+/// The key of a name in the inner store, as the outer one has it.
+fn key_below(inner: &str, outer: &str, name: &str) -> Option<String> {
+    let rest = inner.trim_end_matches('/').strip_prefix(outer.trim_end_matches('/'))?;
+    let is_below = rest.is_empty() || rest.starts_with('/');
+    is_below.then(|| format!("{rest}/{name}").trim_start_matches('/').to_owned())
 }
 
 /// Whether a store of references reads from the place of a node, or the place is in what it reads. Other stores are compared by their
@@ -186,8 +197,8 @@ fn leads_to(source: &Arc<dyn Store>, (target, at): (&Hierarchy, &NodePath)) -> R
     }
     let (to, root) = (target.store().name(), NodePath::root());
     let Some(to_local) = Local::of(&to) else {
-        let meet = |place: &String| places_in_one((place, &root), (&to, at));
-        return Ok(to != "memory://" && places.iter().any(meet));
+        let meet = places.iter().any(|place| places_in_one((place, &root), (&to, at)));
+        return Ok(to != "memory://" && meet);
     };
     let read: Vec<Local<'_>> = places.iter().filter_map(|place| Local::of(place)).collect();
     if to_local.scheme != "file" {
@@ -243,10 +254,12 @@ pub fn is_in_places(file: &Path, places: &[String]) -> bool {
 
 /// The folder of the hierarchy that a node's folder is in, as far up as there are documents.
 fn hierarchy_of(node: &Path) -> &Path {
-    let is_node = |folder: &&Path| {
-        ["zarr.json", ".zgroup", ".zarray"].iter().any(|name| folder.join(name).is_file())
-    };
-    node.ancestors().take_while(is_node).last().unwrap_or(node)
+    node.ancestors().take_while(|folder| is_node(folder)).last().unwrap_or(node)
+}
+
+/// Whether the folder has a document of a node.
+fn is_node(folder: &Path) -> bool {
+    ["zarr.json", ".zgroup", ".zarray"].iter().any(|name| folder.join(name).is_file())
 }
 
 /// Whether one of two nodes' places is in the other, as far as the names of their stores and the files of this machine tell.
@@ -274,19 +287,14 @@ fn names_of_places_meet(
     }
     let names = (stores.0.name(), stores.1.name());
     if let (Some(a), Some(b)) = (Local::of(&names.0), Local::of(&names.1)) {
-        let place = |local: &Local<'_>, node: &NodePath| match local.scheme {
-            "file" => folder(&local.path, node),
-            _ => local.path.clone(),
-        };
-        let (place_a, place_b) = (place(&a, from), place(&b, to));
+        let (place_a, place_b) = (place_of(&a, from), place_of(&b, to));
         let identities = (identity(&place_a), identity(&place_b));
         if a.scheme != "file" && a.scheme == b.scheme && identities.0 == identities.1 {
             return identities.0.is_some() && places_in_one((&a.inner, from), (&b.inner, to));
         }
-        let is_within = |inner: &Path, outer: Option<Identity>| {
-            outer.is_some_and(|outer| above(inner).contains(&outer))
-        };
-        return is_within(&place_a, identities.1) || is_within(&place_b, identities.0);
+        let a_is_within = identities.1.is_some_and(|outer| above(&place_a).contains(&outer));
+        let b_is_within = identities.0.is_some_and(|outer| above(&place_b).contains(&outer));
+        return a_is_within || b_is_within;
     }
     let endpoints = (stores.0.public_options(), stores.1.public_options());
     names.1 != "memory://"
@@ -294,14 +302,24 @@ fn names_of_places_meet(
         && places_in_one((&names.0, from), (&names.1, to))
 }
 
+/// Where a node of a local store is: its folder, or the file of the whole store.
+fn place_of(local: &Local<'_>, node: &NodePath) -> PathBuf {
+    match local.scheme {
+        "file" => folder(&local.path, node),
+        _ => local.path.clone(),
+    }
+}
+
 /// Whether one of two nodes' places is in the other, for stores of these names on one server or in one archive.
 fn places_in_one(from: (&str, &NodePath), to: (&str, &NodePath)) -> bool {
-    let place = |(store, path): (&str, &NodePath)| {
-        let place = format!("{}/{}", store.trim_end_matches('/'), path.relative());
-        format!("{}/", place.trim_end_matches('/'))
-    };
-    let (from, to) = (place(from), place(to));
+    let (from, to) = (place_name(from), place_name(to));
     from.starts_with(&to) || to.starts_with(&from)
+}
+
+/// The name of a node's place, which ends in `/`.
+fn place_name((store, path): (&str, &NodePath)) -> String {
+    let place = format!("{}/{}", store.trim_end_matches('/'), path.relative());
+    format!("{}/", place.trim_end_matches('/'))
 }
 
 /// The file or folder of a store.

@@ -82,8 +82,6 @@ pub(super) fn unit(source: &[u64], copy: &[u64], shape: &[u64]) -> u64 {
 /// at units where these are smaller. The same numbers give the same parts.
 pub(super) fn parts(arrays: &[(u64, u64, u64)], wanted: Option<u64>) -> Vec<Part> {
     let objects = arrays.iter().fold(0u64, |sum, (chunks, ..)| sum.saturating_add(*chunks));
-    // An array without bytes has a weight, too.
-    let weight = |&(chunks, bytes, _): &(u64, u64, u64)| u128::from(bytes.max(chunks));
     let total: u128 = arrays.iter().map(weight).sum();
     let count = wanted.unwrap_or_else(|| {
         let by_bytes = u64::try_from(total / u128::from(BYTES)).unwrap_or(u64::MAX);
@@ -113,6 +111,11 @@ pub(super) fn parts(arrays: &[(u64, u64, u64)], wanted: Option<u64>) -> Vec<Part
         parts.push(Part { chunks });
     }
     parts
+}
+
+/// How much work an array is: an array without bytes has a weight, too.
+fn weight(&(chunks, bytes, _): &(u64, u64, u64)) -> u128 {
+    u128::from(bytes.max(chunks))
 }
 
 fn bound(total: u128, part: u128, count: u128) -> u128 {

@@ -6,6 +6,8 @@ use zarr_core::format::CopyHead;
 use zarr_core::store::{Bytes, GetOptions, StoreKey, StorePrefix, SyncStore};
 use zarr_core::{Error, Hierarchy, NodePath, Result, StoreError};
 
+use crate::errors::at_key;
+
 /// A copy that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -68,10 +70,11 @@ impl Plans {
         if !store.capabilities().list || !store.capabilities().read {
             return Ok(found);
         }
-        let at = |e| Error::from(e).at_store(store.name());
-        found.keys = store.list_prefix(&StorePrefix::new(".zarr-copy/")?).map_err(at)?.keys;
+        let listed = store.list_prefix(&StorePrefix::new(".zarr-copy/")?);
+        found.keys = listed.map_err(|e| Error::from(e).at_store(store.name()))?.keys;
         for key in found.keys.iter().filter(|key| CopyHead::is_plan(key)) {
-            let got = store.get(key, GetOptions::at_most(limit)).map_err(|e| at(e).at_key(key))?;
+            let got =
+                store.get(key, GetOptions::at_most(limit)).map_err(|e| at_key(e, store, key))?;
             let Some(got) = got else { continue };
             found.plans.push((key.clone(), got.bytes.unwrap_or_default()));
         }

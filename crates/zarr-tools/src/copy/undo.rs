@@ -14,6 +14,7 @@ use super::journal::Journal;
 use super::netcdf;
 use super::plan::{Plan, PlannedArray, PlannedDocument, Role};
 use super::under_way::Plans;
+use crate::errors::at_key;
 use crate::links::link_on_the_way;
 use crate::transfer::{are_equal, is_stored};
 
@@ -170,9 +171,6 @@ impl Plan {
             undone.what = "would be undone".into();
             return Ok(undone);
         }
-        let erase = |key: &StoreKey| {
-            store.erase(key).map_err(|e| Error::from(e).at_store(store.name()).at_key(key))
-        };
         // Documents go first, so that no reader finds a node without its chunks; then the marks of parts, so that a copy
         // that is resumed after a kill in here does not trust them.
         self.erase_copies_of_documents(target, !documents.is_empty())?;
@@ -185,14 +183,14 @@ impl Plan {
                 _ => drop(target.remove_consolidated()?),
             }
         }
-        documents.iter().try_for_each(|document| erase(&document.key))?;
+        documents.iter().try_for_each(|document| erase(&*store, &document.key))?;
         journal.forget_parts()?;
-        chunks.iter().try_for_each(erase)?;
-        files.iter().try_for_each(|(key, _)| erase(key))?;
+        chunks.iter().try_for_each(|key| erase(&*store, key))?;
+        files.iter().try_for_each(|(key, _)| erase(&*store, key))?;
         self.erase_folders(target)?;
         for document in self.documents.iter().filter(|it| it.role == Role::Above) {
             if is_bare(&*store, target, document, open)? {
-                erase(&document.key)?;
+                erase(&*store, &document.key)?;
             }
         }
         for path in &above {
@@ -283,17 +281,25 @@ impl Plan {
     }
 }
 
+/// Erases a key of the target.
+fn erase(store: &dyn SyncStore, key: &StoreKey) -> Result<()> {
+    store.erase(key).map_err(|e| at_key(e, store, key))
+}
+
 /// Whether a document is what the plan says, but for consolidated metadata, which are made after it.
 pub(crate) fn is_as_planned(found: &[u8], planned: &[u8]) -> bool {
-    let without_copies = |bytes: &[u8]| {
-        let mut json = Json::parse(bytes).ok()?;
-        if let Json::Object(object) = &mut json {
-            object.remove("consolidated_metadata");
-        }
-        Some(json)
-    };
     found == planned
-        || without_copies(found).is_some_and(|json| Some(json) == without_copies(planned))
+        || without_consolidated(found)
+            .is_some_and(|json| Some(json) == without_consolidated(planned))
+}
+
+/// A document without the consolidated metadata, which other writers renew.
+fn without_consolidated(bytes: &[u8]) -> Option<Json> {
+    let mut json = Json::parse(bytes).ok()?;
+    if let Json::Object(object) = &mut json {
+        object.remove("consolidated_metadata");
+    }
+    Some(json)
 }
 
 /// Whether a document of a group above the copy, or of the hierarchy, is as the copy would write it, and nothing else is below.

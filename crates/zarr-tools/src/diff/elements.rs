@@ -85,8 +85,7 @@ impl Pair<'_> {
         }
         // Numbers of other types are compared by their values.
         let (one, other) = (a.stored_type.scalar()?, b.stored_type.scalar()?);
-        let is_time = |scalar: Scalar| matches!(scalar, Scalar::Time(_));
-        if is_time(one) || is_time(other) {
+        if matches!(one, Scalar::Time(_)) || matches!(other, Scalar::Time(_)) {
             return None;
         }
         let parts = element_parts(&a.stored_type);

@@ -18,17 +18,7 @@ pub(super) fn compare(
     nodes: &[Vec<Node>; 2],
     options: &DiffOptions<'_>,
 ) -> Result<BTreeMap<Vec<String>, Vec<Change>>> {
-    let found = |at: usize| {
-        let wanted: HashSet<_> = nodes[at].iter().map(|node| node.path().clone()).collect();
-        other_files::find(&Wanted {
-            base: tops[at],
-            known: &nodes[at],
-            broken: &[],
-            nodes: &wanted,
-            max_chunks: MAX_CHUNKS,
-        })
-    };
-    let (first, second) = (found(0)?, found(1)?);
+    let (first, second) = (find(tops[0], &nodes[0])?, find(tops[1], &nodes[1])?);
     let mut changes: BTreeMap<Vec<String>, Vec<Change>> = BTreeMap::new();
     if first.is_unknown || second.is_unknown {
         return Ok(changes);
@@ -74,6 +64,18 @@ pub(super) fn compare(
         }
     }
     Ok(changes)
+}
+
+/// Finds the files below a node that are of none of its nodes.
+fn find(top: &Node, nodes: &[Node]) -> Result<other_files::OtherFiles> {
+    let wanted: HashSet<_> = nodes.iter().map(|node| node.path().clone()).collect();
+    other_files::find(&Wanted {
+        base: top,
+        known: nodes,
+        broken: &[],
+        nodes: &wanted,
+        max_chunks: MAX_CHUNKS,
+    })
 }
 
 /// A file that an index does not name, though it is there: it has the name of one in the other tree.

@@ -174,16 +174,7 @@ pub enum Change {
 /// What reading any node or chunk meets; [`zarr_core::AccessError::TooLarge`] for more elements than
 /// [`DiffOptions::max_size`]; [`zarr_core::AccessError::Cancelled`].
 pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Diff> {
-    let tree = |top: &Node| -> Result<BTreeMap<Vec<String>, Node>> {
-        let nodes = open_all(top)?;
-        let named = nodes.into_iter().map(|node| {
-            let path = relative(top.path(), node.path());
-            let names = path.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
-            (names.collect(), node)
-        });
-        Ok(named.collect())
-    };
-    let (one, other) = (tree(first)?, tree(second)?);
+    let (one, other) = (named_nodes(first)?, named_nodes(second)?);
     let mut progress = TreeProgress { nodes_total: one.len() as u64, ..TreeProgress::default() };
     if !options.only_metadata {
         let sizes = one.values().filter_map(Node::as_array).map(|array| Logical::of(array).size());
@@ -224,6 +215,17 @@ pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Di
         }
     }
     Ok(diff)
+}
+
+/// A node and all below it, by the names of their paths below it.
+fn named_nodes(top: &Node) -> Result<BTreeMap<Vec<String>, Node>> {
+    let nodes = open_all(top)?;
+    let named = nodes.into_iter().map(|node| {
+        let path = relative(top.path(), node.path());
+        let names = path.split('/').filter(|name| !name.is_empty()).map(str::to_owned);
+        (names.collect(), node)
+    });
+    Ok(named.collect())
 }
 
 fn compare(
@@ -280,13 +282,18 @@ fn compare_attributes([a, b]: &[Object; 2], changes: &mut Vec<Change>) {
     names.dedup();
     for name in names {
         let (first, second) = (a.get(name).cloned(), b.get(name).cloned());
-        let text = |json: &Option<Json>| json.as_ref().map(canonical_json::text_of);
-        // The canonical text of a number that JSON does not have is a string.
-        let is_number = |json: &Option<Json>| json.as_ref().is_some_and(Json::has_bare_floats);
-        if text(&first) != text(&second) || is_number(&first) != is_number(&second) {
+        if differ(&first, &second) {
             changes.push(Change::Attribute { name: name.to_owned(), first, second });
         }
     }
+}
+
+/// Whether two values of an attribute differ.
+fn differ(first: &Option<Json>, second: &Option<Json>) -> bool {
+    let (Some(first), Some(second)) = (first, second) else { return first != second };
+    // The canonical text of a number that JSON does not have is a string.
+    canonical_json::text_of(first) != canonical_json::text_of(second)
+        || first.has_bare_floats() != second.has_bare_floats()
 }
 
 fn property(name: &'static str, [first, second]: [Json; 2], changes: &mut Vec<Change>) {
@@ -387,10 +394,14 @@ fn codecs_json(array: &Array) -> Json {
 }
 
 fn compare_layout(arrays: [&Array; 2], changes: &mut Vec<Change>) {
-    let shape = |shape: Option<Vec<u64>>| shape.map_or(Json::Null, |shape| Json::from(&shape[..]));
     property("format", arrays.map(|array| array.hierarchy().format_name().into()), changes);
-    property("chunks", arrays.map(|array| shape(array.chunk_shape())), changes);
-    property("shards", arrays.map(|array| shape(array.shard_shape())), changes);
+    property("chunks", arrays.map(|array| shape_json(array.chunk_shape())), changes);
+    property("shards", arrays.map(|array| shape_json(array.shard_shape())), changes);
     property("codecs", arrays.map(codecs_json), changes);
     property("fill value", arrays.map(|array| array.metadata().declared_fill.clone()), changes);
+}
+
+/// A shape in JSON, null if there is none.
+fn shape_json(shape: Option<Vec<u64>>) -> Json {
+    shape.map_or(Json::Null, |shape| Json::from(&shape[..]))
 }

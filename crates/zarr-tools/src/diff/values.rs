@@ -131,11 +131,7 @@ impl Tolerance {
     }
 
     fn complex(&self, a: (&[u8], Scalar), b: (&[u8], Scalar)) -> Option<Difference> {
-        let parts = |(bytes, scalar): (&[u8], Scalar)| {
-            let (real, imaginary) = bytes.split_at(scalar.size());
-            [load(scalar, real), load(scalar, imaginary)]
-        };
-        let (a, b) = (parts(a), parts(b));
+        let (a, b) = (complex_parts(a), complex_parts(b));
         let equal = |n: usize| a[n].is_nan() && b[n].is_nan() || is_same(a[n], b[n]);
         if equal(0) && equal(1) {
             return None;
@@ -150,6 +146,12 @@ impl Tolerance {
         let absolute = ScalarValue::Float(distance);
         (!is_near).then(|| Difference::Number { absolute, relative: distance / larger })
     }
+}
+
+/// The real and the imaginary part of a complex number.
+fn complex_parts((bytes, scalar): (&[u8], Scalar)) -> [ScalarValue; 2] {
+    let (real, imaginary) = bytes.split_at(scalar.size());
+    [load(scalar, real), load(scalar, imaginary)]
 }
 
 /// Whether two numbers have the same value; an integer is not rounded to a double.
@@ -181,7 +183,6 @@ fn load(scalar: Scalar, bytes: &[u8]) -> ScalarValue {
 
 /// The value of a part as text: a number, a text in quotes, or hexadecimal bytes.
 pub(super) fn text(bytes: &[u8], data_type: &DataType) -> String {
-    let quoted = |text: &str| Json::from(text.trim_end_matches('\0')).brief();
     let is_text = matches!(data_type, DataType::FixedBytes { .. } | DataType::String);
     match data_type.element_text(bytes, Endian::Little) {
         ElementText::Number(scalar, native) => scalar.to_text(&native),
@@ -193,6 +194,11 @@ pub(super) fn text(bytes: &[u8], data_type: &DataType) -> String {
             format!("0x{shown}{more}")
         }
     }
+}
+
+/// A text as JSON, cut where it is long.
+fn quoted(text: &str) -> String {
+    Json::from(text.trim_end_matches('\0')).brief()
 }
 
 #[cfg(test)]

@@ -62,24 +62,26 @@ impl Links {
 
     fn check(&self, key: &str) -> Option<Unkept> {
         let path = self.root.join(key);
-        let unkept = |message| Some(Unkept { key: key.to_owned(), message });
         if path.is_symlink() {
             match fs::canonicalize(&path) {
                 Ok(target) if target.starts_with(&self.real) => {}
                 Ok(target) => {
-                    return unkept(format!(
-                        "`{key}` is a link to {}, and is not followed",
-                        target.display()
-                    ));
+                    return unkept(
+                        key,
+                        format!("`{key}` is a link to {}, and is not followed", target.display()),
+                    );
                 }
                 Err(_) => {
-                    return unkept(format!("`{key}` is a link to nothing, and is not followed"));
+                    return unkept(
+                        key,
+                        format!("`{key}` is a link to nothing, and is not followed"),
+                    );
                 }
             }
         }
         match fs::metadata(&path) {
             Ok(found) if !found.is_file() && !found.is_dir() => {
-                unkept(format!("`{key}` is neither a file nor a folder"))
+                unkept(key, format!("`{key}` is neither a file nor a folder"))
             }
             _ => None,
         }
@@ -108,4 +110,9 @@ impl Links {
         found.sort_unstable();
         found
     }
+}
+
+/// What a copy does not keep, with the reason.
+fn unkept(key: &str, message: String) -> Option<Unkept> {
+    Some(Unkept { key: key.to_owned(), message })
 }

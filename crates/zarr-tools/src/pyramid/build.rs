@@ -250,17 +250,19 @@ pub(super) fn copy_box<T: Copy>(
     let row = part_lens[outer];
     let mut at = vec![0; outer];
     loop {
-        let start = |region: &Region| {
-            let axes = part.intervals().iter().zip(region.intervals()).enumerate();
-            axes.fold(0, |place, (axis, (part, all))| {
-                let before = (part.start - all.start) as usize + at.get(axis).unwrap_or(&0);
-                place * (all.end - all.start) as usize + before
-            })
-        };
-        let (source, target) = (start(from_region), start(to_region));
+        let (source, target) = (row_start(from_region, part, &at), row_start(to_region, part, &at));
         to[target..target + row].copy_from_slice(&from[source..source + row]);
         if !advance(&mut at, &part_lens[..outer]) {
             return;
         }
     }
+}
+
+/// Where a row of a part begins among the elements of a region.
+fn row_start(region: &Region, part: &Region, at: &[usize]) -> usize {
+    let axes = part.intervals().iter().zip(region.intervals()).enumerate();
+    axes.fold(0, |place, (axis, (part, all))| {
+        let before = (part.start - all.start) as usize + at.get(axis).unwrap_or(&0);
+        place * (all.end - all.start) as usize + before
+    })
 }

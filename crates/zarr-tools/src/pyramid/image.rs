@@ -120,18 +120,20 @@ fn read_dataset(json: &Json, rank: usize) -> Option<Dataset> {
     let mut dataset = Dataset { path, scale: vec![1.0; rank], translation: vec![0.0; rank] };
     let transformations = json.get("coordinateTransformations").and_then(Json::as_array);
     for transformation in transformations.unwrap_or_default() {
-        let numbers = |name| -> Option<Vec<f64>> {
-            let numbers = transformation.get(name)?.as_array()?.iter().map(Json::as_f64);
-            numbers.collect::<Option<Vec<f64>>>().filter(|numbers| numbers.len() == rank)
-        };
         match transformation.get("type")?.as_str()? {
-            "scale" => dataset.scale = numbers("scale")?,
-            "translation" => dataset.translation = numbers("translation")?,
+            "scale" => dataset.scale = numbers(transformation, rank, "scale")?,
+            "translation" => dataset.translation = numbers(transformation, rank, "translation")?,
             "identity" => {}
             _ => return None,
         }
     }
     Some(dataset)
+}
+
+/// A number for each axis, of a member of a transformation.
+fn numbers(transformation: &Json, rank: usize, name: &str) -> Option<Vec<f64>> {
+    let numbers = transformation.get(name)?.as_array()?.iter().map(Json::as_f64);
+    numbers.collect::<Option<Vec<f64>>>().filter(|numbers| numbers.len() == rank)
 }
 
 impl NewLevels {

@@ -13,6 +13,7 @@ use zarr_core::sync::lock;
 use zarr_core::{Error, Hierarchy, Json, MetadataError, NodePath, Result};
 
 use crate::copy::put_new;
+use crate::errors::at_key;
 
 /// How the names of journals of pyramids begin.
 pub(crate) const PYRAMID: &str = "pyramid-";
@@ -109,9 +110,8 @@ impl Journal {
     /// Erases the journal: the plan first, without which the rest has no meaning.
     pub fn erase(&self) -> Result<()> {
         let key = self.key(PLAN)?;
-        let at = |e| Error::from(e).at_store(self.store.name()).at_key(&key);
-        self.store.erase(&key).map_err(at)?;
-        self.store.erase_prefix(&self.prefix).map_err(at)
+        self.store.erase(&key).map_err(|e| at_key(e, &*self.store, &key))?;
+        self.store.erase_prefix(&self.prefix).map_err(|e| at_key(e, &*self.store, &key))
     }
 }
 

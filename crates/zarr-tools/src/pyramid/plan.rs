@@ -20,6 +20,7 @@ use super::image::{Image, NewLevels, next_path};
 use super::journal::Journal;
 use super::tiles::{Lengths, Tiles, levels};
 use super::{PyramidConvention, PyramidMethod, PyramidOptions, PyramidRounding, geo_plan};
+use crate::size::byte_count;
 
 /// The most elements of the base that one element of a level may cover: so many 32-bit integers are added up in 64 bits.
 const MAX_BLOCK: u64 = 1 << 31;
@@ -490,7 +491,6 @@ impl PyramidPlan {
         };
         // Levels that are there are stages on the way to the new ones, if whole blocks of one make each of the next.
         let mut stages: Vec<(Option<String>, &Vec<u64>)> = Vec::new();
-        let divides = |a: &[u64], b: &[u64]| a.iter().zip(b).all(|(a, b)| b.is_multiple_of(*a));
         let first_new = &wanted[there.len()];
         for factors in wanted[..there.len()].iter().filter(|factors| divides(factors, first_new)) {
             if stages.last().is_none_or(|(_, before)| divides(before, factors)) {
@@ -690,6 +690,11 @@ impl PyramidPlan {
     }
 }
 
+/// Whether each number of `b` is a multiple of that of `a`.
+fn divides(a: &[u64], b: &[u64]) -> bool {
+    a.iter().zip(b).all(|(a, b)| b.is_multiple_of(*a))
+}
+
 impl PlannedImage {
     pub fn tiles(&self) -> Tiles {
         let steps: Vec<Vec<u64>> = self.levels.iter().map(|level| level.steps.clone()).collect();
@@ -764,18 +769,20 @@ impl PlannedImage {
     /// more.
     fn choose_parts(&mut self, tiles: &Tiles, element: u64, parts: Option<u64>) {
         let enough = parts.unwrap_or(1).saturating_mul(4).max(MIN_PARTS);
-        let bytes = self.handed_on(element);
-        let handed_on = |level: usize| {
-            let elements = tiles.levels[level - 1].shape.iter();
-            elements.fold(bytes, |size, len| size.saturating_mul(*len))
-        };
         let all = 1..=tiles.top();
         let many = all.clone().rev().find(|&level| tiles.roots(level) >= enough);
         self.part_level = many
-            .or_else(|| all.clone().find(|&level| handed_on(level) <= MAX_IN_MEMORY))
+            .or_else(|| {
+                all.clone().find(|&level| self.handed_on_of(tiles, element, level) <= MAX_IN_MEMORY)
+            })
             .unwrap_or(tiles.top());
-        let fits = handed_on(self.part_level) <= MAX_IN_MEMORY;
+        let fits = self.handed_on_of(tiles, element, self.part_level) <= MAX_IN_MEMORY;
         self.is_journaled = self.part_level < tiles.top() && (parts.is_some() || !fits);
+    }
+
+    /// The bytes that are handed on of a whole level.
+    fn handed_on_of(&self, tiles: &Tiles, element: u64, level: usize) -> u64 {
+        byte_count(self.handed_on(element), &tiles.levels[level - 1].shape)
     }
 
     /// The bytes that a thread needs which makes tiles of the levels up to one, from those of another on: the box of the base, and at
@@ -822,12 +829,11 @@ impl PlannedImage {
 
     fn to_json(&self) -> Json {
         let levels = self.levels.iter().map(|level| {
-            let optional = |it: Option<Json>| it.unwrap_or(Json::Null);
             let level = Object::new()
-                .with("path", optional(level.path.as_ref().map(Json::from)))
+                .with("path", level.path.as_ref().map_or(Json::Null, Json::from))
                 .with("steps", &level.steps[..])
                 .with("chunk", &level.chunk[..])
-                .with("shard", optional(level.shard.as_ref().map(|it| Json::from(&it[..]))));
+                .with("shard", level.shard.as_ref().map_or(Json::Null, |it| Json::from(&it[..])));
             Json::from(level)
         });
         let object = Object::new()
@@ -851,9 +857,6 @@ impl PlannedImage {
 
     fn from_json(json: &Json) -> Option<PlannedImage> {
         let text = |name| json.get(name)?.as_str();
-        let lengths = |json: &Json| -> Option<Vec<u64>> {
-            json.as_array()?.iter().map(|it| it.as_u64().filter(|&len| len > 0)).collect()
-        };
         let planned = PlannedImage {
             group: NodePath::new(text("group")?).ok()?,
             map: match json.get("map") {
@@ -906,10 +909,9 @@ impl PlannedImage {
         if !is_whole || !parts.contains(&self.part_level) {
             return false;
         }
-        let product = |lens: &mut dyn Iterator<Item = u64>| lens.fold(1, u64::saturating_mul);
-        let block = product(&mut self.levels.iter().flat_map(|level| level.steps.iter().copied()));
+        let block = product(self.levels.iter().flat_map(|level| level.steps.iter().copied()));
         let ratios = self.root.iter().zip(&self.tile);
-        let tiles_of_root = product(&mut ratios.clone().map(|(root, tile)| root / tile));
+        let tiles_of_root = product(ratios.clone().map(|(root, tile)| root / tile));
         let is_cut = ratios.clone().all(|(root, tile)| root.is_multiple_of(*tile));
         if block > MAX_BLOCK || !is_cut || tiles_of_root > MAX_TILES {
             return false;
@@ -918,7 +920,7 @@ impl PlannedImage {
         self.levels.iter().enumerate().all(|(at, level)| {
             let object = level.shard.as_ref().unwrap_or(&level.chunk);
             let (below, shape) = (geometry.shape(at), geometry.shape(at + 1));
-            product(&mut level.steps.iter().copied()) <= MAX_STEP
+            product(level.steps.iter().copied()) <= MAX_STEP
                 && (0..rank).all(|axis| {
                     let (tile, root) = (self.tile[axis], self.root[axis]);
                     let has_blocks =
@@ -927,4 +929,14 @@ impl PlannedImage {
                 })
         })
     }
+}
+
+/// Lengths of axes, none of them 0.
+fn lengths(json: &Json) -> Option<Vec<u64>> {
+    json.as_array()?.iter().map(|it| it.as_u64().filter(|&len| len > 0)).collect()
+}
+
+/// The product of lengths that come from a journal.
+fn product(lengths: impl Iterator<Item = u64>) -> u64 {
+    lengths.fold(1, u64::saturating_mul)
 }

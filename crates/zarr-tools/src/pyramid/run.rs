@@ -254,15 +254,6 @@ impl PyramidPlan {
         let (group, image) = self.image_of(planned)?;
         let base = group.array(&planned.base)?;
         let memory = options.memory.unwrap_or_else(default_memory);
-        let with = |array: Array| {
-            array.with_options(|all| {
-                // Threads work on different tiles. No other writer writes what is not there yet.
-                all.threads = 1;
-                all.guard = Guard::Off;
-                all.index_memory = all.index_memory.or(Some(memory / 16));
-                all.cancel = options.cancel.clone().or(all.cancel.take());
-            })
-        };
         let mut levels = Vec::new();
         for level in &planned.levels {
             levels.push(match &level.path {
@@ -270,11 +261,18 @@ impl PyramidPlan {
                 Some(_) => {
                     let metadata = planned.metadata(&base, &image, level)?;
                     let path = planned.path_of(level)?;
-                    Some(with(self.hierarchy.array_of_metadata(&path, metadata)?))
+                    let array = self.hierarchy.array_of_metadata(&path, metadata)?;
+                    Some(for_tiles(array, memory, options))
                 }
             });
         }
-        Ok(Source { number, planned, tiles: planned.tiles(), base: with(base), levels })
+        Ok(Source {
+            number,
+            planned,
+            tiles: planned.tiles(),
+            base: for_tiles(base, memory, options),
+            levels,
+        })
     }
 
     /// Makes what one process is to make of all images.
@@ -374,6 +372,16 @@ impl PyramidPlan {
             }
         }
     }
+}
+
+/// The array as the threads of a pyramid use it: they work on different tiles, and no other writer writes what is not there yet.
+fn for_tiles(array: Array, memory: u64, options: &PyramidOptions<'_>) -> Array {
+    array.with_options(|all| {
+        all.threads = 1;
+        all.guard = Guard::Off;
+        all.index_memory = all.index_memory.or(Some(memory / 16));
+        all.cancel = options.cancel.clone().or(all.cancel.take());
+    })
 }
 
 /// Whether an array is the one that this metadata describes, as an earlier call has created it.

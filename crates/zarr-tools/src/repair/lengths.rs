@@ -147,20 +147,10 @@ fn zlib(bytes: &[u8]) -> Option<u64> {
 /// The bytes of numcodecs' lz4: the number of decoded bytes, and a block.
 fn lz4(bytes: &[u8]) -> Option<u64> {
     let (size, mut made, mut at) = (number(bytes, 0)?, 0usize, 4);
-    // Lengths of 15 and more go on in further bytes.
-    let longer = |at: &mut usize, mut length: usize| {
-        let mut more = if length == 15 { 255 } else { 0 };
-        while more == 255 {
-            more = *bytes.get(*at)?;
-            *at += 1;
-            length = length.checked_add(usize::from(more))?;
-        }
-        Some(length)
-    };
     loop {
         let token = usize::from(*bytes.get(at)?);
         at += 1;
-        let literals = longer(&mut at, token >> 4)?;
+        let literals = lz4_length(bytes, &mut at, token >> 4)?;
         at = at.checked_add(literals)?;
         made = made.checked_add(literals)?;
         // The last sequence has no match.
@@ -168,8 +158,19 @@ fn lz4(bytes: &[u8]) -> Option<u64> {
             return (made == size).then_some(at as u64);
         }
         at = at.checked_add(2)?;
-        made = made.checked_add(longer(&mut at, token & 15)?.checked_add(4)?)?;
+        made = made.checked_add(lz4_length(bytes, &mut at, token & 15)?.checked_add(4)?)?;
     }
+}
+
+/// A length in LZ4: one of 15 and more goes on in further bytes.
+fn lz4_length(bytes: &[u8], at: &mut usize, mut length: usize) -> Option<usize> {
+    let mut more = if length == 15 { 255 } else { 0 };
+    while more == 255 {
+        more = *bytes.get(*at)?;
+        *at += 1;
+        length = length.checked_add(usize::from(more))?;
+    }
+    Some(length)
 }
 
 /// The bytes of a stream of bzip2: its end is marked by 48 bits, behind which is a checksum of 32.

@@ -72,7 +72,6 @@ fn coordinates(mut number: u64, counts: &[u64]) -> Vec<u64> {
 
 /// The bits of the coordinates, taken in turn from the lowest on; of an axis only as many as its last coordinate has.
 fn morton(at: &[u64], counts: &[u64]) -> u64 {
-    let bits = |count: &u64| u64::BITS - count.saturating_sub(1).leading_zeros();
     let (mut code, mut next) = (0u64, 0);
     for bit in 0..counts.iter().map(bits).max().unwrap_or(0) {
         for (along, count) in at.iter().zip(counts) {
@@ -83,6 +82,11 @@ fn morton(at: &[u64], counts: &[u64]) -> u64 {
         }
     }
     code
+}
+
+/// How many bits the positions among so many have.
+fn bits(count: &u64) -> u32 {
+    u64::BITS - count.saturating_sub(1).leading_zeros()
 }
 
 #[cfg(test)]

@@ -136,13 +136,9 @@ impl ShardForm {
         let index = CodecChain::build(&index_codecs, &index_context, registry).ok()?;
         let index_size =
             index.encoded_size(&index_shape).filter(|size| *size <= most_encoded(None))?;
-        let is_little = |spec: &CodecSpec| {
-            let endian = spec.configuration.get("endian").and_then(Json::as_str);
-            spec.name == "bytes" && endian == Some("little")
-        };
         let checksum = match &index_codecs[..] {
-            [bytes] if is_little(bytes) => Some(0),
-            [bytes, sum] if is_little(bytes) && sum.name == "crc32c" => Some(4),
+            [bytes] if is_little_endian(bytes) => Some(0),
+            [bytes, sum] if is_little_endian(bytes) && sum.name == "crc32c" => Some(4),
             _ => None,
         };
         let nested = ShardForm::of_codecs(&codecs, inner_context, registry).map(Box::new);
@@ -532,6 +528,12 @@ impl ShardForm {
             chunks(Payload::default()).and(index)
         })
     }
+}
+
+/// Whether the codec is `bytes` in little endian.
+fn is_little_endian(spec: &CodecSpec) -> bool {
+    let endian = spec.configuration.get("endian").and_then(Json::as_str);
+    spec.name == "bytes" && endian == Some("little")
 }
 
 /// What a shard is put together of.

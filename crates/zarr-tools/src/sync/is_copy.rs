@@ -46,18 +46,16 @@ pub(super) fn check(
     if plan.target.objects.is_empty() || is_resumed {
         return Ok(());
     }
-    let nodes = |objects: &[super::Object]| -> HashSet<String> {
-        let names = objects.iter().map(|object| &*object.name);
-        names.filter(|name| makes_node(target.dialect(), name)).map(str::to_owned).collect()
-    };
-    let (there, here) = (nodes(&plan.source.objects), nodes(&plan.target.objects));
+    let (there, here) = (
+        node_documents(&plan.source.objects, target),
+        node_documents(&plan.target.objects, target),
+    );
     if here.is_empty() {
         let why = "there are files but no node, so it is not a copy of the source";
         return Err(refusal(target, at, why, HINT));
     }
-    let is_root = |name: &&String| !name.contains('/');
-    let has_others = here.iter().any(|name| !is_root(&name));
-    let has_common = here.intersection(&there).any(|name| !is_root(&name));
+    let has_others = here.iter().any(|name| name.contains('/'));
+    let has_common = here.intersection(&there).any(|name| name.contains('/'));
     if has_others && !has_common {
         let why = "none of its nodes has the path of a node of the source, so it is not a copy";
         return Err(refusal(target, at, why, HINT));
@@ -96,6 +94,12 @@ pub(super) fn check(
     }
     let hint = "erase what differs with `zarr rm`, or replace it with `zarr copy --overwrite`, and sync again";
     Err(refusal(target, at, &why, hint))
+}
+
+/// The names of the documents that make nodes.
+fn node_documents(objects: &[super::Object], target: &Hierarchy) -> HashSet<String> {
+    let names = objects.iter().map(|object| &*object.name);
+    names.filter(|name| makes_node(target.dialect(), name)).map(str::to_owned).collect()
 }
 
 /// Whether a document makes a node.

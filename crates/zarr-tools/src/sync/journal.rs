@@ -9,6 +9,8 @@ use zarr_core::format::copy_journal;
 use zarr_core::store::{GetOptions, StoreKey, StorePrefix, SyncStore};
 use zarr_core::{AccessError, Error, Hierarchy, Json, NodePath, Object, Result};
 
+use crate::errors::at_key;
+
 /// A mark is small.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -45,8 +47,7 @@ impl Journal {
     pub fn check(&self) -> Result<bool> {
         let key = self.key()?;
         let got = self.store.get(&key, GetOptions::at_most(MAX_BYTES));
-        let at = |e: Error| e.at_store(self.store.name()).at_key(&key);
-        let Some(got) = got.map_err(|e| at(e.into()))? else { return Ok(false) };
+        let Some(got) = got.map_err(|e| at_key(e, &*self.store, &key))? else { return Ok(false) };
         let bytes = got.bytes.unwrap_or_default();
         let found = Json::parse(&bytes).ok();
         let source = found.as_ref().and_then(Json::as_object).and_then(|it| it.get("source"));
@@ -58,7 +59,8 @@ impl Journal {
         let other = text("store").unwrap_or("an unknown place");
         let why = format!("a sync from {other} to this place has not ended");
         let hint = format!("end it with `zarr sync {other} …`, or erase `{key}` if it is given up");
-        Err(at(AccessError::Argument(why).into()).at_path(&self.at).with_hint(hint))
+        let error = at_key(AccessError::Argument(why), &*self.store, &key);
+        Err(error.at_path(&self.at).with_hint(hint))
     }
 
     /// Whether a node is the target of a sync that has not ended.
@@ -90,14 +92,15 @@ impl Journal {
     /// What the store reports.
     pub fn erase(&self) -> Result<()> {
         let key = self.key()?;
-        let at = |e| Error::from(e).at_store(self.store.name()).at_key(&key);
-        if self.store.get(&key, GetOptions::at_most(MAX_BYTES)).map_err(at)?.is_none() {
+        let got = self.store.get(&key, GetOptions::at_most(MAX_BYTES));
+        if got.map_err(|e| at_key(e, &*self.store, &key))?.is_none() {
             return Ok(());
         }
-        self.store.erase(&key).map_err(at)?;
+        self.store.erase(&key).map_err(|e| at_key(e, &*self.store, &key))?;
         // The empty folder goes, too. A copy that began meanwhile has its journal there.
-        if self.store.list_prefix(&self.prefix).map_err(at)?.keys.is_empty() {
-            self.store.erase_prefix(&self.prefix).map_err(at)?;
+        let listed = self.store.list_prefix(&self.prefix);
+        if listed.map_err(|e| at_key(e, &*self.store, &key))?.keys.is_empty() {
+            self.store.erase_prefix(&self.prefix).map_err(|e| at_key(e, &*self.store, &key))?;
         }
         Ok(())
     }

@@ -184,10 +184,11 @@ pub fn plan_sync(
         if let Ok(node) = target.node(at) {
             let extra = extra_files(&node, &here.prefix, options)?;
             // What a sync that was killed has copied of an array without its document is the source's.
-            let of_source = |name: &String| {
-                there.objects.binary_search_by(|object| object.name.cmp(name)).is_ok()
-            };
-            here.objects.retain(|object| !extra.contains(&object.name) || of_source(&object.name));
+            here.objects.retain(|object| {
+                let name = &object.name;
+                !extra.contains(name)
+                    || there.objects.binary_search_by(|object| object.name.cmp(name)).is_ok()
+            });
         }
     }
     let mut cancel = options.cancel.clone();

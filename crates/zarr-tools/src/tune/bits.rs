@@ -181,8 +181,12 @@ const MIN_CONSTANT_BITS: u32 = 4;
 const Z_99: f64 = 2.575_829_303_548_901;
 
 fn entropy(p: f64) -> f64 {
-    let term = |p: f64| if p <= 0.0 { 0.0 } else { -p * p.log2() };
-    term(p) + term(1.0 - p)
+    entropy_term(p) + entropy_term(1.0 - p)
+}
+
+/// What one outcome contributes to the entropy.
+fn entropy_term(p: f64) -> f64 {
+    if p <= 0.0 { 0.0 } else { -p * p.log2() }
 }
 
 /// The information that `n` pairs of independent bits seem to share by chance, at most.

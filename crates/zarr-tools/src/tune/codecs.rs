@@ -125,7 +125,6 @@ pub(super) fn candidates(
     kind: ElementsKind,
     dialect: Dialect,
 ) -> Vec<CodecCandidate> {
-    let everyone = |text: &str| CodecCandidate::new(&[text], EVERYONE);
     let mut found = match dialect {
         // Drafts know no filters, and have names for few codecs.
         Dialect::Draft => {
@@ -173,6 +172,11 @@ pub(super) fn candidates(
         }
     }
     found
+}
+
+/// A codec that every implementation has.
+fn everyone(text: &str) -> CodecCandidate {
+    CodecCandidate::new(&[text], EVERYONE)
 }
 
 /// NumPy's name of a type of integers, as the codec `delta` takes it.

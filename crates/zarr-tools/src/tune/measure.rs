@@ -193,9 +193,8 @@ impl Run {
         let stored: Vec<u64> =
             self.sizes.iter().map(|size| size.0).filter(|&size| size > 0).collect();
         let count = stored.len().max(1) as f64;
-        let elements = |sides: &[u64]| sides.iter().map(|&side| side as f64).product::<f64>();
         // Chunks that were cut are as many times larger.
-        let scale = elements(chunks) / elements(&pieces.shape).max(1.0);
+        let scale = element_count(chunks) / element_count(&pieces.shape).max(1.0);
         Measured {
             per_element: per_element(&self.sizes),
             interval,
@@ -208,6 +207,11 @@ impl Run {
             error: self.floats.map(|_| self.error),
         }
     }
+}
+
+/// How many elements a shape has.
+fn element_count(shape: &[u64]) -> f64 {
+    shape.iter().map(|&side| side as f64).product()
 }
 
 fn per_element(sizes: &[PieceSize]) -> f64 {

@@ -123,7 +123,6 @@ fn by_axis(
     shape: &[u64],
     names: &[Option<String>],
 ) -> Result<Vec<u64>, AccessError> {
-    let invalid = |why: String| argument(format!("read `{text}`: {why}"));
     let parts: Vec<&str> = what.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
     let length = |axis: usize, word: &str| {
         let most = shape[axis];
@@ -131,11 +130,17 @@ fn by_axis(
             return Ok(most);
         }
         let length = word.parse::<u64>().map_err(|_| {
-            invalid(format!("invalid length `{word}`, expected a number or `:` for the whole axis"))
+            invalid(
+                text,
+                format!("invalid length `{word}`, expected a number or `:` for the whole axis"),
+            )
         })?;
         if length == 0 || length > most {
             let name = axis_name(axis, names);
-            return Err(invalid(format!("length {length} along {name}, expected 1 to {most}")));
+            return Err(invalid(
+                text,
+                format!("length {length} along {name}, expected 1 to {most}"),
+            ));
         }
         Ok(length)
     };
@@ -143,18 +148,21 @@ fn by_axis(
     if named == 0 {
         if parts.len() != shape.len() {
             let (given, rank) = (parts.len(), shape.len());
-            return Err(invalid(format!(
-                "{given} lengths for {rank} axes; name axes, as in lat=1, or give all; presets are map, series and tile:512"
-            )));
+            return Err(invalid(
+                text,
+                format!(
+                    "{given} lengths for {rank} axes; name axes, as in lat=1, or give all; presets are map, series and tile:512"
+                ),
+            ));
         }
         return parts.iter().enumerate().map(|(axis, word)| length(axis, word)).collect();
     }
     let mut lengths = shape.to_vec();
     let mut given = vec![false; shape.len()];
     for part in parts {
-        let (name, word) = part
-            .split_once('=')
-            .ok_or_else(|| invalid(format!("`{part}` names no axis; expected AXIS=LENGTH")))?;
+        let (name, word) = part.split_once('=').ok_or_else(|| {
+            invalid(text, format!("`{part}` names no axis; expected AXIS=LENGTH"))
+        })?;
         let name = name.trim();
         let by_name = names.iter().position(|own| own.as_deref() == Some(name));
         let axis = by_name
@@ -162,14 +170,19 @@ fn by_axis(
             .ok_or_else(|| {
                 let known: Vec<String> =
                     (0..shape.len()).map(|axis| axis_name(axis, names)).collect();
-                invalid(format!("unknown axis `{name}`; the array has {}", known.join(", ")))
+                invalid(text, format!("unknown axis `{name}`; the array has {}", known.join(", ")))
             })?;
         if std::mem::replace(&mut given[axis], true) {
-            return Err(invalid(format!("duplicate axis `{name}`")));
+            return Err(invalid(text, format!("duplicate axis `{name}`")));
         }
         lengths[axis] = length(axis, word.trim())?;
     }
     Ok(lengths)
+}
+
+/// The error of a read that is not understood.
+fn invalid(text: &str, why: String) -> AccessError {
+    argument(format!("read `{text}`: {why}"))
 }
 
 fn axis_name(axis: usize, names: &[Option<String>]) -> String {

@@ -280,17 +280,19 @@ pub(super) fn mean_chunks(len: u64, side: u64, length: u64) -> f64 {
         return 0.0;
     }
     let places = u128::from(len - length) + 1;
-    // The sum of ⌊t / side⌋ for t from 0 to `end` - 1.
-    let sum = |end: u128| {
-        let side = u128::from(side);
-        let whole = end / side;
-        (whole * whole.saturating_sub(1) / 2)
-            .saturating_mul(side)
-            .saturating_add(whole * (end - whole * side))
-    };
     let last = u128::from(length) - 1;
-    let crossed = (sum(last + places) - sum(last)).saturating_sub(sum(places));
+    let crossed = (sum_of_floors(last + places, side) - sum_of_floors(last, side))
+        .saturating_sub(sum_of_floors(places, side));
     1.0 + crossed as f64 / places as f64
+}
+
+/// The sum of ⌊t / side⌋ for t from 0 to `end` - 1.
+fn sum_of_floors(end: u128, side: u64) -> u128 {
+    let side = u128::from(side);
+    let whole = end / side;
+    (whole * whole.saturating_sub(1) / 2)
+        .saturating_mul(side)
+        .saturating_add(whole * (end - whole * side))
 }
 
 #[cfg(test)]

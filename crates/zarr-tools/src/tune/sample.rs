@@ -9,6 +9,7 @@ use zarr_core::{Array, CancelToken, Region, Result};
 use zarr_core::{CodecError, View};
 
 use super::random::Random;
+use crate::size::byte_count;
 
 /// How many boxes a large array is sampled at: as many as have room, each for a chunk of the largest shape.
 const MIN_BOXES: u64 = 4;
@@ -118,11 +119,10 @@ impl SampleRequest<'_> {
     fn box_shape(&self, shape: &[u64], element: u64) -> Vec<u64> {
         let target = self.budget / self.box_count(element);
         let stored = self.array.chunk_shape().unwrap_or_else(|| vec![1; shape.len()]);
-        let bytes = |sides: &[u64]| sides.iter().fold(element, |all, &n| all.saturating_mul(n));
         let mut side: Vec<u64> =
             stored.iter().zip(shape).map(|(&n, &len)| n.clamp(1, len.max(1))).collect();
         // A stored chunk that is larger is sampled in part.
-        while bytes(&side) > target {
+        while byte_count(element, &side) > target {
             let longest = (0..side.len()).max_by_key(|&axis| side[axis]);
             let Some(axis) = longest.filter(|&axis| side[axis] > 1) else { break };
             side[axis] = side[axis].div_ceil(2);
@@ -138,7 +138,7 @@ impl SampleRequest<'_> {
                 longer
             };
             let open = (0..side.len()).filter(|&axis| side[axis] < shape[axis]);
-            let open = open.filter(|&axis| bytes(&longer(axis)) <= target);
+            let open = open.filter(|&axis| byte_count(element, &longer(axis)) <= target);
             let Some(axis) = open.max_by(|&a, &b| lack(a).total_cmp(&lack(b)).then(a.cmp(&b)))
             else {
                 return side;
@@ -163,10 +163,10 @@ impl SampleRequest<'_> {
         // Only the first place of each part is without a bias: others are tried where that one was empty.
         let mut present = 0u64;
         for stratum in 0..strata {
-            let begin = |stratum: u64| {
-                (u128::from(places) * u128::from(stratum) / u128::from(strata)) as u64
-            };
-            let (from, to) = (begin(stratum), begin(stratum + 1));
+            let (from, to) = (
+                stratum_start(places, strata, stratum),
+                stratum_start(places, strata, stratum + 1),
+            );
             for attempt in 0..TRIES.min(to - from) {
                 let place = from + random.below(to - from);
                 let one = self.read_box(&box_at(place, &counts, side, shape), cell, is_variable)?;
@@ -199,6 +199,11 @@ impl SampleRequest<'_> {
         }
         Ok(one)
     }
+}
+
+/// The first of the places of a stratum.
+fn stratum_start(places: u64, strata: u64, stratum: u64) -> u64 {
+    (u128::from(places) * u128::from(stratum) / u128::from(strata)) as u64
 }
 
 /// The box of this number in C order.

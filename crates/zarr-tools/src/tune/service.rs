@@ -153,7 +153,6 @@ impl Service {
     /// # Errors
     /// [`AccessError::Argument`] for text that is no such object, an unknown member, and a number that is negative.
     pub fn from_json(text: &[u8]) -> Result<Service> {
-        let invalid = |why: String| AccessError::Argument(format!("the store's model: {why}"));
         let json = Json::parse(text).map_err(|why| invalid(why.to_string()))?;
         let object = json.as_object().ok_or_else(|| invalid("expected an object".into()))?;
         let mut service = match object.get("like") {
@@ -198,6 +197,11 @@ impl Service {
         let each = self.get.median.as_secs_f64() + bytes / requests / self.request_bandwidth;
         (rounds * each).max(bytes / self.client_bandwidth)
     }
+}
+
+/// The error of a model that is not understood.
+fn invalid(why: String) -> AccessError {
+    AccessError::Argument(format!("the store's model: {why}"))
 }
 
 #[cfg(test)]

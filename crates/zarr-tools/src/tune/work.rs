@@ -16,7 +16,7 @@ use super::codecs::{CodecCandidate, ElementsKind, candidates};
 use super::measure::{Measured, Measurement};
 use super::reads::ReadPattern;
 use super::requests::StoredLayout;
-use super::sample::{Sample, SampleRequest};
+use super::sample::{Sample, SampleBox, SampleRequest};
 use super::shapes::ShapeRequest;
 use super::{
     Candidate, Lossy, ReadCost, Reader, SampleReport, TuneOptions, TuneProgress, TuneReport,
@@ -292,20 +292,8 @@ impl<'a> Work<'a> {
             return false;
         }
         let size = self.metadata.data_type.repr().map_or(1, |repr| repr.size());
-        let steps = |grows: bool| {
-            sample.boxes.iter().all(|one| {
-                let bytes = one.view().to_bytes();
-                let numbers = || {
-                    bytes.chunks_exact(size).map(|element| match scalar.load(element) {
-                        ScalarValue::Integer(value) => value,
-                        ScalarValue::Float(_) => 0,
-                    })
-                };
-                let mut pairs = numbers().zip(numbers().skip(1));
-                pairs.all(|(one, next)| if grows { one <= next } else { one >= next })
-            })
-        };
-        steps(true) || steps(false)
+        sample.boxes.iter().all(|one| is_monotonic(one, scalar, size, i128::le))
+            || sample.boxes.iter().all(|one| is_monotonic(one, scalar, size, i128::ge))
     }
 
     /// The type of floats, if elements are floats that may be rounded.
@@ -414,8 +402,6 @@ impl<'a> Work<'a> {
 
     /// The codecs that no other one is better than in size and in speed, at most five, the first one among them.
     fn best_codecs(&self, measured: Vec<MeasuredCodec>) -> Vec<MeasuredCodec> {
-        let is_read_by_all =
-            |codec: &CodecCandidate| codec.readers(self.dialect, false) == self.usual_readers();
         let mut kept: Vec<MeasuredCodec> = Vec::new();
         for (number, (codec, one)) in measured.iter().enumerate() {
             // One that few read says nothing against one that all read.
@@ -424,19 +410,15 @@ impl<'a> Work<'a> {
                     && by.decode_seconds <= one.decode_seconds * 1.02
                     && (by.per_element < one.per_element * 0.99
                         || by.decode_seconds < one.decode_seconds * 0.95);
-                is_worse && (is_read_by_all(other) || !is_read_by_all(codec))
+                is_worse && (self.is_read_by_all(other) || !self.is_read_by_all(codec))
             });
             if number == 0 || !worse {
                 kept.push((codec.clone(), one.clone()));
             }
         }
-        let value = |(codec, one): &MeasuredCodec| {
-            let readers = if is_read_by_all(codec) { 1.0 } else { 1.5 };
-            one.per_element.max(1e-9) * (one.decode_seconds.max(1e-9)).powf(0.3) * readers
-        };
-        kept[1..].sort_by(|a, b| value(a).total_cmp(&value(b)));
+        kept[1..].sort_by(|a, b| self.cost_of(a).total_cmp(&self.cost_of(b)));
         // The smallest is among them, however slow it is.
-        let smallest = (0..kept.len()).filter(|&at| is_read_by_all(&kept[at].0));
+        let smallest = (0..kept.len()).filter(|&at| self.is_read_by_all(&kept[at].0));
         let smallest =
             smallest.min_by(|&a, &b| kept[a].1.per_element.total_cmp(&kept[b].1.per_element));
         if let Some(smallest) = smallest.filter(|&at| at >= MAX_CODECS) {
@@ -444,6 +426,16 @@ impl<'a> Work<'a> {
         }
         kept.truncate(MAX_CODECS);
         kept
+    }
+
+    fn is_read_by_all(&self, codec: &CodecCandidate) -> bool {
+        codec.readers(self.dialect, false) == self.usual_readers()
+    }
+
+    /// What a codec costs: its bytes above all, then its time, and the readers that do not have it.
+    fn cost_of(&self, (codec, one): &MeasuredCodec) -> f64 {
+        let readers = if self.is_read_by_all(codec) { 1.0 } else { 1.5 };
+        one.per_element.max(1e-9) * (one.decode_seconds.max(1e-9)).powf(0.3) * readers
     }
 
     /// Those who read everything usual of the dialect: what is advised by default is to be read by all of them.
@@ -522,7 +514,6 @@ impl<'a> Work<'a> {
         });
         let reads: Vec<ReadCost> = costs.collect();
         let object_bytes = decoded * per_object;
-        let speed = |seconds: f64| if seconds > 0.0 { decoded / seconds } else { 0.0 };
         Candidate {
             chunks: layout.chunks.clone(),
             shards: layout.shards.clone(),
@@ -531,8 +522,8 @@ impl<'a> Work<'a> {
             objects: objects as u64,
             writer_memory: (object_bytes + measured.chunk_bytes * per_object) as u64,
             list_requests: (objects / service.page as f64).ceil().max(1.0) as u64,
-            encode_speed: speed(measured.encode_seconds),
-            decode_speed: speed(measured.decode_seconds),
+            encode_speed: speed(decoded, measured.encode_seconds),
+            decode_speed: speed(decoded, measured.decode_seconds),
             measured_chunks: measured.pieces.0,
             chunk_bytes: measured.chunk_bytes,
             seconds: reads.iter().map(|read| read.share * read.seconds).sum(),
@@ -650,6 +641,26 @@ impl<'a> Work<'a> {
     }
 }
 
+/// Whether each integer of a box and the next one are in an order.
+fn is_monotonic(
+    one: &SampleBox,
+    scalar: Scalar,
+    size: usize,
+    in_order: fn(&i128, &i128) -> bool,
+) -> bool {
+    let bytes = one.view().to_bytes();
+    let numbers = bytes.chunks_exact(size).map(|element| match scalar.load(element) {
+        ScalarValue::Integer(value) => value,
+        ScalarValue::Float(_) => 0,
+    });
+    numbers.is_sorted_by(in_order)
+}
+
+/// Bytes a second, 0 if the time was not measured.
+fn speed(bytes: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 { bytes / seconds } else { 0.0 }
+}
+
 /// `0.42`, or `3.1`: one value in units of another.
 fn ratio(value: f64, unit: f64) -> String {
     let ratio = if unit > 0.0 { value / unit } else { 1.0 };
@@ -669,14 +680,7 @@ fn count_pairs(
     if length < 2 {
         return;
     }
-    let along = |from: u64, to: u64| {
-        let intervals = shape
-            .iter()
-            .enumerate()
-            .map(|(other, &len)| if other == axis { from..to } else { 0..len });
-        elements.part(&Region::new(intervals)).to_bytes()
-    };
-    let (ones, neighbours) = (along(0, length - 1), along(1, length));
+    let (ones, neighbours) = (slab(elements, axis, 0..length - 1), slab(elements, axis, 1..length));
     let count = ones.len() / float.size;
     // Millions of pairs say no more.
     let step = count.div_ceil(MAX_PAIRS).max(1);
@@ -688,6 +692,20 @@ fn count_pairs(
             counts.add(one_bits, neighbour_bits);
         }
     }
+}
+
+/// The bytes of the elements in a range along one axis.
+fn slab<'a>(
+    elements: &View<'a>,
+    axis: usize,
+    range: std::ops::Range<u64>,
+) -> std::borrow::Cow<'a, [u8]> {
+    let shape = elements.shape();
+    let intervals = shape
+        .iter()
+        .enumerate()
+        .map(|(other, &len)| if other == axis { range.clone() } else { 0..len });
+    elements.part(&Region::new(intervals)).to_bytes()
 }
 
 /// Pairs of a box that are compared along an axis.

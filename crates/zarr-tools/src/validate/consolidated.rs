@@ -374,24 +374,32 @@ fn is_as_good(
     key: &StoreKey,
     [stored, copy]: [Json; 2],
 ) -> bool {
-    let parse = |document: &Json, strictness| {
-        let mut reading = Reading::new(&context.open.registry, strictness);
-        reading.limits = context.open.options.limits;
-        let encoded = context.format.encoding().encode(document).ok()?;
-        let found = vec![(key.clone(), encoded.into())];
-        context.format.parse(path, &found, &mut reading).ok()?
-    };
-    let both = [&stored, &copy].map(|document| parse(document, Strictness::Tolerant));
+    let both =
+        [&stored, &copy].map(|document| parse(context, path, key, document, Strictness::Tolerant));
     let [Some(one), Some(other)] = both else { return false };
-    let is_strict = |document| parse(document, Strictness::Strict).is_some();
+    let is_strict = |document| parse(context, path, key, document, Strictness::Strict).is_some();
     is_same_node(&one, &other) && (is_strict(&copy) || !is_strict(&stored))
+}
+
+/// A node's metadata by one document alone, none if it is invalid.
+fn parse(
+    context: &Context<'_>,
+    path: &NodePath,
+    key: &StoreKey,
+    document: &Json,
+    strictness: Strictness,
+) -> Option<NodeMetadata> {
+    let mut reading = Reading::new(&context.open.registry, strictness);
+    reading.limits = context.open.options.limits;
+    let encoded = context.format.encoding().encode(document).ok()?;
+    let found = vec![(key.clone(), encoded.into())];
+    context.format.parse(path, &found, &mut reading).ok()?
 }
 
 /// Whether two describe the same node.
 pub(super) fn is_same_node(one: &NodeMetadata, other: &NodeMetadata) -> bool {
     match (one, other) {
         (NodeMetadata::Array(one), NodeMetadata::Array(other)) => {
-            let text = |array: &ArrayMetadata| format!("{:?}", (&array.grid, &array.data_type));
             one.shape == other.shape
                 && one.attributes == other.attributes
                 && one.dimension_names == other.dimension_names
@@ -399,13 +407,18 @@ pub(super) fn is_same_node(one: &NodeMetadata, other: &NodeMetadata) -> bool {
                 && one.chunk_keys == other.chunk_keys
                 && one.fill_value == other.fill_value
                 && one.shards == other.shards
-                && text(one) == text(other)
+                && grid_and_type(one) == grid_and_type(other)
         }
         (NodeMetadata::Group(one), NodeMetadata::Group(other)) => {
             one.attributes == other.attributes
         }
         _ => false,
     }
+}
+
+/// The grid and the data type as text: they have no equality.
+fn grid_and_type(array: &ArrayMetadata) -> String {
+    format!("{:?}", (&array.grid, &array.data_type))
 }
 
 /// A document as it is compared: without copies of others, and without members that say nothing.
@@ -453,7 +466,6 @@ fn same(one: &Json, other: &Json) -> bool {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
         }
         (one, other) => {
-            let number = |json: &Json| json.as_number().and_then(|n| n.parse::<f64>().ok());
             let is_same_number = match (number(one), number(other)) {
                 (Some(one), Some(other)) => one == other || one.is_nan() && other.is_nan(),
                 _ => false,
@@ -463,4 +475,9 @@ fn same(one: &Json, other: &Json) -> bool {
                 || one.clone().into_standard() == other.clone().into_standard()
         }
     }
+}
+
+/// The value of a number in JSON.
+fn number(json: &Json) -> Option<f64> {
+    json.as_number().and_then(|number| number.parse().ok())
 }

@@ -67,17 +67,25 @@ fn read(
     path: &NodePath,
     found: &Documents,
 ) -> Option<(NodeMetadata, Option<Vec<String>>)> {
-    let parse = |strictness| {
-        let mut reading = Reading::new(&context.open.registry, strictness);
-        reading.limits = context.open.options.limits;
-        reading.ignore_hidden_filters = context.open.options.ignore_hidden_filters;
-        let node = context.format.parse(path, found, &mut reading).ok().flatten();
-        node.map(|node| (node, reading.warnings))
-    };
-    match parse(Strictness::Strict) {
+    match parse(context, path, found, Strictness::Strict) {
         Some((node, _)) => Some((node, None)),
-        None => parse(Strictness::Tolerant).map(|(node, warnings)| (node, Some(warnings))),
+        None => parse(context, path, found, Strictness::Tolerant)
+            .map(|(node, warnings)| (node, Some(warnings))),
     }
+}
+
+/// The node of these documents, with the warnings.
+fn parse(
+    context: &Context<'_>,
+    path: &NodePath,
+    found: &Documents,
+    strictness: Strictness,
+) -> Option<(NodeMetadata, Vec<String>)> {
+    let mut reading = Reading::new(&context.open.registry, strictness);
+    reading.limits = context.open.options.limits;
+    reading.ignore_hidden_filters = context.open.options.ignore_hidden_filters;
+    let node = context.format.parse(path, found, &mut reading).ok().flatten();
+    node.map(|node| (node, reading.warnings))
 }
 
 /// A document that readers here refuse and others take, as all take it: a fill value that is a bare `NaN` or `Infinity`, and a version

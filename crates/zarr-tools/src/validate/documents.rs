@@ -250,33 +250,16 @@ fn without_conflict(context: &Context<'_>, checked: &mut Checked, found: &mut Do
 
 /// The node, if a tolerant reader can read it; what a strict one refuses is a problem.
 fn parse(context: &Context<'_>, checked: &mut Checked, found: &Documents) -> Option<NodeMetadata> {
-    let read = |strictness| {
-        let mut reading = Reading::new(&context.open.registry, strictness);
-        reading.limits = context.open.options.limits;
-        reading.ignore_hidden_filters = context.open.options.ignore_hidden_filters;
-        let parsed = context.format.parse(&checked.path, found, &mut reading);
-        (parsed, reading.warnings)
-    };
     let dialect = context.format.dialect();
-    let problem = |error: &MetadataError| {
-        let kind = match error {
-            MetadataError::Unsupported(_) | MetadataError::Limit { .. } => ProblemKind::NotChecked,
-            MetadataError::Json(_) => ProblemKind::UnreadableDocument,
-            _ => ProblemKind::InvalidDocument,
-        };
-        let key = document_of(error, found);
-        let problem = Problem::new(&checked.path, kind, error.to_string());
-        problem.at(key).by(clauses::of_error(dialect, error))
-    };
     let correct = |key: &str| {
         let key = StoreKey::new(key).ok()?;
         correct::corrected(context, &checked.path, found, &key)
     };
-    match read(Strictness::Strict) {
+    match read(context, checked, found, Strictness::Strict) {
         (Ok(node), _) => node,
-        (Err(refusal), _) => match read(Strictness::Tolerant) {
+        (Err(refusal), _) => match read(context, checked, found, Strictness::Tolerant) {
             (Err(error), _) => {
-                let mut problem = problem(&error);
+                let mut problem = invalid_document(context, &checked.path, found, &error);
                 if problem.kind != ProblemKind::NotChecked {
                     let corrected = correct(&document_of(&error, found));
                     problem = problem.corrected(corrected.map(|it| it.correction));
@@ -296,7 +279,7 @@ fn parse(context: &Context<'_>, checked: &mut Checked, found: &Documents) -> Opt
                 };
                 let mut problems = Vec::new();
                 if warnings.is_empty() {
-                    let mut problem = problem(&refusal);
+                    let mut problem = invalid_document(context, &checked.path, found, &refusal);
                     problem.kind = ProblemKind::DeviatingDocument;
                     problems.push(problem.corrected(mends(None)));
                 }
@@ -311,6 +294,37 @@ fn parse(context: &Context<'_>, checked: &mut Checked, found: &Documents) -> Opt
             }
         },
     }
+}
+
+/// Parses the documents; the warnings are of what only the tolerant reading accepts.
+fn read(
+    context: &Context<'_>,
+    checked: &Checked,
+    found: &Documents,
+    strictness: Strictness,
+) -> (Result<Option<NodeMetadata>, MetadataError>, Vec<String>) {
+    let mut reading = Reading::new(&context.open.registry, strictness);
+    reading.limits = context.open.options.limits;
+    reading.ignore_hidden_filters = context.open.options.ignore_hidden_filters;
+    let parsed = context.format.parse(&checked.path, found, &mut reading);
+    (parsed, reading.warnings)
+}
+
+/// The problem of documents that cannot be read.
+fn invalid_document(
+    context: &Context<'_>,
+    path: &NodePath,
+    found: &Documents,
+    error: &MetadataError,
+) -> Problem {
+    let kind = match error {
+        MetadataError::Unsupported(_) | MetadataError::Limit { .. } => ProblemKind::NotChecked,
+        MetadataError::Json(_) => ProblemKind::UnreadableDocument,
+        _ => ProblemKind::InvalidDocument,
+    };
+    let key = document_of(error, found);
+    let problem = Problem::new(path, kind, error.to_string());
+    problem.at(key).by(clauses::of_error(context.format.dialect(), error))
 }
 
 /// The document that an error is about: of several, the one that it names.

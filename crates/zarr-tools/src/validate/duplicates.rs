@@ -80,10 +80,12 @@ fn repeated(mut file: File) -> io::Result<BTreeMap<String, Repeated>> {
         if entry[..4] != *b"PK\x01\x02" {
             break;
         }
-        let length = |at: usize| u64::from(u16::from_le_bytes([entry[at], entry[at + 1]]));
-        let mut name = vec![0; length(28) as usize];
+        let mut name = vec![0; length(&entry, 28) as usize];
         directory.read_exact(&mut name)?;
-        io::copy(&mut (&mut directory).take(length(30) + length(32)), &mut io::sink())?;
+        io::copy(
+            &mut (&mut directory).take(length(&entry, 30) + length(&entry, 32)),
+            &mut io::sink(),
+        )?;
         let Ok(name) = String::from_utf8(name) else { continue };
         // The stored size, between them, depends on the compression.
         let content = [
@@ -98,6 +100,11 @@ fn repeated(mut file: File) -> io::Result<BTreeMap<String, Repeated>> {
     Ok(names.into_iter().filter(|(_, found)| found.count > 1).collect())
 }
 
+/// A number of two bytes, which is the length of something.
+fn length(entry: &[u8], at: usize) -> u64 {
+    u64::from(u16::from_le_bytes([entry[at], entry[at + 1]]))
+}
+
 /// Where the directory of an archive begins, and how many bytes it has.
 fn directory(file: &mut File) -> io::Result<(u64, u64)> {
     let size = file.seek(SeekFrom::End(0))?;
@@ -110,20 +117,26 @@ fn directory(file: &mut File) -> io::Result<(u64, u64)> {
 
 /// As [`directory`], of the bytes at the end of an archive, which begin at `start`.
 fn place(tail: &[u8], start: u64) -> Option<(u64, u64)> {
-    let find = |sign: &[u8], before: usize| tail[..before].windows(4).rposition(|w| w == sign);
-    let number = |at: usize, len: usize| {
-        let bytes = tail.get(at..at + len)?;
-        Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
-    };
-    let end = find(b"PK\x05\x06", tail.len())?;
+    let end = last_signature(tail, b"PK\x05\x06")?;
     // Counts, sizes and offsets that do not fit are in another record before this one.
-    let is_wide = number(end + 10, 2)? == 0xffff
-        || [12, 16].iter().any(|at| number(end + at, 4) == Some(0xffff_ffff));
+    let is_wide = number(tail, end + 10, 2)? == 0xffff
+        || [12, 16].iter().any(|at| number(tail, end + at, 4) == Some(0xffff_ffff));
     let (end, size) = if is_wide {
-        let wide = find(b"PK\x06\x06", end)?;
-        (wide, number(wide + 40, 8)?)
+        let wide = last_signature(&tail[..end], b"PK\x06\x06")?;
+        (wide, number(tail, wide + 40, 8)?)
     } else {
-        (end, number(end + 12, 4)?)
+        (end, number(tail, end + 12, 4)?)
     };
     Some(((start + end as u64).checked_sub(size)?, size))
+}
+
+/// Where a record begins with this signature, the last one.
+fn last_signature(bytes: &[u8], signature: &[u8]) -> Option<usize> {
+    bytes.windows(4).rposition(|window| window == signature)
+}
+
+/// A number of `len` bytes in little endian, none past the end.
+fn number(tail: &[u8], at: usize, len: usize) -> Option<u64> {
+    let bytes = tail.get(at..at + len)?;
+    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }

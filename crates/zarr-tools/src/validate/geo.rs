@@ -349,18 +349,8 @@ impl<'a> Check<'a, '_, '_> {
             self.spatial_problem("GEO-7", path, what);
             return None;
         };
-        let lengths = |array: &FoundArray| -> Option<Vec<u64>> {
-            let of_array = array.metadata.dimension_names.as_ref()?;
-            names
-                .iter()
-                .map(|name| {
-                    let at = of_array.iter().position(|it| it.as_deref() == Some(*name))?;
-                    Some(array.metadata.shape[at])
-                })
-                .collect()
-        };
         if let Some(array) = array {
-            let found = lengths(array);
+            let found = lengths_along(array, &names);
             if found.is_none() {
                 let what = format!("the array has no dimensions {}", names.join(", "));
                 self.spatial_problem("GEO-7", path, what);
@@ -369,7 +359,8 @@ impl<'a> Check<'a, '_, '_> {
         }
         // The arrays of a group that have these dimensions.
         let arrays = self.arrays_of.get(path).into_iter().flatten();
-        let mut found: Vec<Vec<u64>> = arrays.filter_map(|array| lengths(array)).collect();
+        let mut found: Vec<Vec<u64>> =
+            arrays.filter_map(|array| lengths_along(array, &names)).collect();
         found.sort_unstable();
         found.dedup();
         match &found[..] {
@@ -483,6 +474,16 @@ impl<'a> Check<'a, '_, '_> {
         }
         found
     }
+}
+
+/// The lengths of an array along the dimensions of these names, none if one of them is missing.
+fn lengths_along(array: &FoundArray, names: &[&str]) -> Option<Vec<u64>> {
+    let of_array = array.metadata.dimension_names.as_ref()?;
+    let lengths = names.iter().map(|name| {
+        let axis = of_array.iter().position(|found| found.as_deref() == Some(*name))?;
+        Some(array.metadata.shape[axis])
+    });
+    lengths.collect()
 }
 
 /// What is known of a level.

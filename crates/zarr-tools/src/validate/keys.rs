@@ -350,13 +350,9 @@ impl<'a> Judge<'a> {
 
 /// The folder that would be an array's, if this is the key of its chunk.
 fn orphaned_folder(key: &str) -> &str {
-    let is_part = |part: &str| {
-        let digits = part.strip_prefix('c').unwrap_or(part);
-        digits.bytes().all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
-    };
     let mut folder = key;
     while let Some((above, name)) = folder.rsplit_once('/') {
-        if !is_part(name) {
+        if !is_part_of_chunk_key(name) {
             return folder;
         }
         folder = above;
@@ -365,7 +361,13 @@ fn orphaned_folder(key: &str) -> &str {
             return folder;
         }
     }
-    if is_part(folder) { "" } else { folder }
+    if is_part_of_chunk_key(folder) { "" } else { folder }
+}
+
+/// Whether the name may be a part of a chunk's key.
+fn is_part_of_chunk_key(name: &str) -> bool {
+    let digits = name.strip_prefix('c').unwrap_or(name);
+    digits.bytes().all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
 }
 
 /// The indices that a key names in another form than that of its array: other separators, signs, leading zeros, with or

@@ -34,10 +34,6 @@ pub(super) fn check(
         Dialect::V2 => "Z2-002",
         _ => "D-011",
     };
-    let key = |path: &NodePath| {
-        let documents = tree.nodes.get(path).map(|node| &node.documents);
-        documents.and_then(|documents| documents.first()).map_or(String::new(), |k| k.to_string())
-    };
     // The first node of each place, whose name is in lower case.
     let mut folded: BTreeMap<String, &NodePath> = BTreeMap::new();
     for path in tree.nodes.keys() {
@@ -45,16 +41,25 @@ pub(super) fn check(
             && let Err(e) = context.format.check_name(name)
         {
             let problem = Problem::new(path, ProblemKind::InvalidName, e.to_string());
-            sink.add(problem.at(key(path)).by(clause));
+            sink.add(problem.at(first_document(tree, path)).by(clause));
         }
         let lower = path.as_str().to_lowercase();
         match folded.get(&lower) {
             Some(other) => {
                 let what =
                     format!("collides with {other} on disks that ignore upper and lower case");
-                sink.add(Problem::new(path, ProblemKind::CaseCollision, what).at(key(path)));
+                sink.add(
+                    Problem::new(path, ProblemKind::CaseCollision, what)
+                        .at(first_document(tree, path)),
+                );
             }
             None => drop(folded.insert(lower, path)),
         }
     }
+}
+
+/// The first document of a node.
+fn first_document(tree: &Tree, path: &NodePath) -> String {
+    let documents = tree.nodes.get(path).map(|node| &node.documents);
+    documents.and_then(|documents| documents.first()).map_or(String::new(), |key| key.to_string())
 }

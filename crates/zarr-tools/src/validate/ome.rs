@@ -185,8 +185,7 @@ impl<'a> Check<'a, '_, '_> {
 
     fn image(&mut self, found: &Found<'a>, image: &Json, name: &str) {
         let (path, kind) = (found.path, ProblemKind::OmeImage);
-        let list = |member| image.get(member).and_then(Json::as_array);
-        let (Some(axes), Some(datasets)) = (list("axes"), list("datasets")) else {
+        let (Some(axes), Some(datasets)) = (list(image, "axes"), list(image, "datasets")) else {
             let what = format!("`{name}` must have the lists `axes` and `datasets`");
             return self.add(kind, "OME-6", path, &what);
         };
@@ -262,7 +261,6 @@ impl<'a> Check<'a, '_, '_> {
             let what = format!("`{name}.axes` has {} axes; an image has 2 to 5", axes.len());
             self.add(kind, "OME-7", path, &what);
         }
-        let text = |axis: &Json, member: &str| axis.get(member)?.as_str().map(str::to_owned);
         let names: Vec<Option<String>> = axes.iter().map(|axis| text(axis, "name")).collect();
         let different: BTreeSet<&Option<String>> = names.iter().collect();
         if names.contains(&None) || different.len() < names.len() {
@@ -456,10 +454,6 @@ impl<'a> Check<'a, '_, '_> {
                 self.add(kind, "OME-31", found.path, &what);
                 continue;
             };
-            let levels = |members: &Object| {
-                let datasets = members.get("multiscales")?.as_array()?.first()?.get("datasets")?;
-                datasets.as_array().map(<[Json]>::len)
-            };
             let image = found.path.parent().and_then(|path| self.members(&path, found.version));
             if let (Some(image), Some(label)) = (image.and_then(levels), levels(members))
                 && image != label
@@ -523,10 +517,9 @@ impl<'a> Check<'a, '_, '_> {
 
     fn plate(&mut self, found: &Found<'a>, plate: &Json) {
         let (path, kind) = (found.path, ProblemKind::OmePlate);
-        let list = |member| plate.get(member).and_then(Json::as_array);
         let mut names: Vec<Vec<&str>> = Vec::new();
         for member in ["rows", "columns"] {
-            let items = list(member).unwrap_or_default();
+            let items = list(plate, member).unwrap_or_default();
             let of: Vec<&str> = items
                 .iter()
                 .map(|it| it.get("name").and_then(Json::as_str).unwrap_or_default())
@@ -547,13 +540,10 @@ impl<'a> Check<'a, '_, '_> {
         {
             self.add(kind, "OME-39", path, "`plate.version` is missing");
         }
-        for well in list("wells").unwrap_or_default() {
+        for well in list(plate, "wells").unwrap_or_default() {
             let text = well.get("path").and_then(Json::as_str).unwrap_or_default();
-            let index = |member| {
-                well.get(member).and_then(Json::as_u64).and_then(|at| usize::try_from(at).ok())
-            };
-            let row = index("rowIndex").and_then(|at| names[0].get(at));
-            let column = index("columnIndex").and_then(|at| names[1].get(at));
+            let row = index(well, "rowIndex").and_then(|at| names[0].get(at));
+            let column = index(well, "columnIndex").and_then(|at| names[1].get(at));
             let is_right = matches!((row, column), (Some(row), Some(column)) if format!("{row}/{column}") == text);
             if !is_right {
                 let what =
@@ -566,7 +556,7 @@ impl<'a> Check<'a, '_, '_> {
             }
         }
         let mut ids = BTreeSet::new();
-        for acquisition in list("acquisitions").unwrap_or_default() {
+        for acquisition in list(plate, "acquisitions").unwrap_or_default() {
             if !acquisition.get("id").and_then(Json::as_u64).is_some_and(|id| ids.insert(id)) {
                 let what =
                     "`plate.acquisitions`: each `id` must be an integer of its own, at least 0";
@@ -589,4 +579,25 @@ impl<'a> Check<'a, '_, '_> {
             }
         }
     }
+}
+
+/// A member that is a list.
+fn list<'a>(json: &'a Json, member: &str) -> Option<&'a [Json]> {
+    json.get(member).and_then(Json::as_array)
+}
+
+/// A member of a well that is an index.
+fn index(well: &Json, member: &str) -> Option<usize> {
+    well.get(member).and_then(Json::as_u64).and_then(|index| usize::try_from(index).ok())
+}
+
+/// A member of an axis that is a text.
+fn text(axis: &Json, member: &str) -> Option<String> {
+    axis.get(member)?.as_str().map(str::to_owned)
+}
+
+/// How many levels an image has.
+fn levels(members: &Object) -> Option<usize> {
+    let datasets = members.get("multiscales")?.as_array()?.first()?.get("datasets")?;
+    datasets.as_array().map(<[Json]>::len)
 }

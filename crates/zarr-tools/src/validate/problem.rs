@@ -322,17 +322,21 @@ impl Problem {
     /// The problem as an object: `path`, `key` (null, if it has none), `kind`, `message`, `clause` (null, if it has none),
     /// `level`, `remedy`.
     pub fn to_json(&self) -> Json {
-        let text = |text: Option<&str>| text.map_or(Json::Null, Json::from);
         let object = Object::new()
             .with("path", self.path.as_str())
-            .with("key", text(self.key.as_deref()))
+            .with("key", optional_text(self.key.as_deref()))
             .with("kind", self.kind.name())
             .with("message", self.message.as_str())
-            .with("clause", text(self.clause))
+            .with("clause", optional_text(self.clause))
             .with("level", self.kind.level().name())
             .with("remedy", self.remedy());
         Json::from(object)
     }
+}
+
+/// A text in JSON, null if there is none.
+fn optional_text(text: Option<&str>) -> Json {
+    text.map_or(Json::Null, Json::from)
 }
 
 /// How to validate.

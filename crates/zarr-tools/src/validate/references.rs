@@ -98,13 +98,17 @@ fn external(tree: &Tree) -> BTreeSet<&str> {
 
 /// Whether a name that an array's attribute has leads to an array (CF 2.7).
 fn is_there(tree: &Tree, array: &NodePath, name: &str) -> bool {
-    let is_array = |path: NodePath| {
-        tree.nodes.get(&path).is_some_and(|node| node.kind != Some(NodeKind::Group))
-    };
     match name.strip_prefix('/') {
-        Some(path) => NodePath::new(path).is_ok_and(is_array),
-        None => array.ancestors().any(|group| group.join(name).is_ok_and(is_array)),
+        Some(path) => NodePath::new(path).is_ok_and(|path| is_array(tree, &path)),
+        None => {
+            array.ancestors().any(|group| group.join(name).is_ok_and(|path| is_array(tree, &path)))
+        }
     }
+}
+
+/// Whether there is an array at the path, or a node that could not be read.
+fn is_array(tree: &Tree, path: &NodePath) -> bool {
+    tree.nodes.get(path).is_some_and(|node| node.kind != Some(NodeKind::Group))
 }
 
 #[cfg(test)]

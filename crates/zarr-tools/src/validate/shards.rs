@@ -113,10 +113,6 @@ fn spaces(
 ) {
     used.retain(|(range, _)| !range.is_empty());
     used.sort_by_key(|(range, _)| (range.start, range.end));
-    let name = |indices: &[i64]| match indices {
-        [] => "the index".to_owned(),
-        indices => format!("inner chunk {indices:?}"),
-    };
     let (mut end, mut gaps) = (0, 0);
     let mut last: Option<(Range<u64>, Vec<i64>)> = None;
     for (range, indices) in used {
@@ -124,7 +120,8 @@ fn spaces(
         if range.start < end
             && let Some((before, other)) = &last
         {
-            let what = format!("{part}{} and {} share bytes", name(other), name(&indices));
+            let what =
+                format!("{part}{} and {} share bytes", part_name(other), part_name(&indices));
             let clause = "F-090";
             // Writers may store equal inner chunks once.
             if *before != range || other.is_empty() || indices.is_empty() {
@@ -140,6 +137,14 @@ fn spaces(
     if gaps > 0 {
         let what = format!("{part}its index does not refer to {gaps} of {size} bytes");
         looked.problems.push(place.problem(ProblemKind::ShardGap, what).by("F-090"));
+    }
+}
+
+/// What the bytes of a shard are: an inner chunk, or the index.
+fn part_name(indices: &[i64]) -> String {
+    match indices {
+        [] => "the index".to_owned(),
+        indices => format!("inner chunk {indices:?}"),
     }
 }
 

@@ -56,13 +56,8 @@ impl BytesToBytes for Lzf {
 fn decode(encoded: &[u8], limit: u64) -> Result<Vec<u8>, String> {
     let mut decoded: Vec<u8> = Vec::new();
     let mut rest = encoded;
-    let next = |rest: &mut &[u8]| -> Result<usize, String> {
-        let (first, others) = rest.split_first().ok_or("the stream ends within a repetition")?;
-        *rest = others;
-        Ok(usize::from(*first))
-    };
     while !rest.is_empty() {
-        let control = next(&mut rest)?;
+        let control = next_byte(&mut rest)?;
         if control < 32 {
             let Some((literals, others)) = rest.split_at_checked(control + 1) else {
                 return Err(format!(
@@ -76,9 +71,9 @@ fn decode(encoded: &[u8], limit: u64) -> Result<Vec<u8>, String> {
         } else {
             let mut length = control >> 5;
             if length == 7 {
-                length += next(&mut rest)?;
+                length += next_byte(&mut rest)?;
             }
-            let back = ((control & 0x1f) << 8 | next(&mut rest)?) + 1;
+            let back = ((control & 0x1f) << 8 | next_byte(&mut rest)?) + 1;
             let Some(start) = decoded.len().checked_sub(back) else {
                 return Err(format!("byte {} repeats from {back} bytes before", decoded.len()));
             };
@@ -92,6 +87,13 @@ fn decode(encoded: &[u8], limit: u64) -> Result<Vec<u8>, String> {
         }
     }
     Ok(decoded)
+}
+
+/// Takes a byte of the stream.
+fn next_byte(rest: &mut &[u8]) -> Result<usize, String> {
+    let (first, others) = rest.split_first().ok_or("the stream ends within a repetition")?;
+    *rest = others;
+    Ok(usize::from(*first))
 }
 
 #[cfg(test)]

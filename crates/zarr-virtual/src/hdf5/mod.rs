@@ -379,15 +379,10 @@ impl Source for Hdf5 {
 
     async fn find(&self, key: &StoreKey) -> Result<Option<Reference>> {
         let key = key.as_str();
-        let node = |name: &str| match key.strip_suffix(name) {
-            Some("") => Some("/".to_owned()),
-            Some(path) if path.ends_with('/') => Some(format!("/{}", path.trim_end_matches('/'))),
-            _ => None,
-        };
-        if let Some(path) = node(DOCUMENT) {
+        if let Some(path) = node_of(key, DOCUMENT) {
             return Ok(self.document(&path).await?.map(Reference::Inline));
         }
-        if let Some(path) = node(NETCDF_TYPES) {
+        if let Some(path) = node_of(key, NETCDF_TYPES) {
             return Ok(self.netcdf_types(&path).await?.map(Reference::Inline));
         }
         match split_chunk_key(key) {
@@ -421,6 +416,15 @@ impl Source for Hdf5 {
         };
         let names: Vec<String> = names.iter().map(|name| format!("{folder}{name}")).collect();
         Ok(Listing::of_names(prefix, names.iter().map(String::as_str)))
+    }
+}
+
+/// The path of the node whose document of this name has the key.
+fn node_of(key: &str, name: &str) -> Option<String> {
+    match key.strip_suffix(name)? {
+        "" => Some("/".to_owned()),
+        path if path.ends_with('/') => Some(format!("/{}", path.trim_end_matches('/'))),
+        _ => None,
     }
 }
 

@@ -51,10 +51,13 @@ pub(super) fn decode(file: &[u8], kind: Kind) -> Result<Bytes, String> {
     match compression {
         0 => Ok(Bytes::copy_from_slice(body)),
         1 => {
-            let failed = |e: std::io::Error| format!("zstd: {e}");
-            let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(failed)?;
+            let decoder =
+                zstd::stream::read::Decoder::with_buffer(body).map_err(|e| format!("zstd: {e}"))?;
             let mut buffer = Vec::new();
-            decoder.take(MAX_DECOMPRESSED + 1).read_to_end(&mut buffer).map_err(failed)?;
+            decoder
+                .take(MAX_DECOMPRESSED + 1)
+                .read_to_end(&mut buffer)
+                .map_err(|e| format!("zstd: {e}"))?;
             if buffer.len() as u64 > MAX_DECOMPRESSED {
                 return Err(format!("it has more than {MAX_DECOMPRESSED} bytes"));
             }
@@ -314,9 +317,11 @@ fn chunk(buffer: &Bytes, manifest: &Table<'_>, reference: &Table<'_>) -> Result<
 }
 
 fn decompressed_location(compressed: &[u8], dictionary: &[u8]) -> Result<String, String> {
-    let failed = |e: std::io::Error| format!("a compressed location: {e}");
-    let mut decompressor = zstd::bulk::Decompressor::with_dictionary(dictionary).map_err(failed)?;
-    let location = decompressor.decompress(compressed, MAX_LOCATION).map_err(failed)?;
+    let mut decompressor = zstd::bulk::Decompressor::with_dictionary(dictionary)
+        .map_err(|e| format!("a compressed location: {e}"))?;
+    let location = decompressor
+        .decompress(compressed, MAX_LOCATION)
+        .map_err(|e| format!("a compressed location: {e}"))?;
     String::from_utf8(location).map_err(|_| "a location that is not UTF-8".into())
 }
 

@@ -56,20 +56,16 @@ pub(super) fn array_document(attributes: &Object, axes: Axes) -> Result<Bytes, S
     let mut inner = vec![transpose.clone(), extension("bytes", bytes)];
     inner.extend(compression(attributes, &data_type)?);
     let block = extension("n5_default", Object::new().with("codecs", inner));
-    let in_order = |lengths: Vec<u64>| match axes {
-        Axes::AsStored => lengths,
-        Axes::Reversed => lengths.into_iter().rev().collect(),
-    };
     let codecs = match axes {
         Axes::AsStored => vec![block],
         Axes::Reversed => vec![transpose, block],
     };
     let names = dimension_names(attributes, dimensions.len(), axes);
-    let chunk_shape = Object::new().with("chunk_shape", in_order(blocks));
+    let chunk_shape = Object::new().with("chunk_shape", in_order(blocks, axes));
     let mut document = Object::new()
         .with("zarr_format", 3)
         .with("node_type", "array")
-        .with("shape", in_order(dimensions))
+        .with("shape", in_order(dimensions, axes))
         .with("data_type", written_type)
         .with("chunk_grid", extension("regular", chunk_shape))
         .with("chunk_key_encoding", extension("v2", Object::new().with("separator", "/")))
@@ -80,6 +76,14 @@ pub(super) fn array_document(attributes: &Object, axes: Axes) -> Result<Bytes, S
         document.insert("dimension_names", names);
     }
     Ok(Json::from(document).to_string().into())
+}
+
+/// Lengths in the order of the array's axes.
+fn in_order(lengths: Vec<u64>, axes: Axes) -> Vec<u64> {
+    match axes {
+        Axes::AsStored => lengths,
+        Axes::Reversed => lengths.into_iter().rev().collect(),
+    }
 }
 
 /// The attributes without those that describe how a dataset is stored.

@@ -72,10 +72,8 @@ impl BytesToBytes for Lz4Block {
             if &header[..8] != MAGIC {
                 return Err(corrupt("expected `LZ4Block` at the beginning of a block"));
             }
-            let number = |at: usize| {
-                u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-            };
-            let (compressed, original, checksum) = (number(9), number(13), number(17));
+            let (compressed, original, checksum) =
+                (number(header, 9), number(header, 13), number(header, 17));
             if original == 0 {
                 break;
             }
@@ -111,6 +109,11 @@ impl BytesToBytes for Lz4Block {
     fn to_metadata(&self, dialect: Dialect) -> Option<CodecSpec> {
         NAMES.to_metadata(dialect, Object::new())
     }
+}
+
+/// A number of four bytes.
+fn number(header: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
 }
 
 /// The 32-bit xxHash of some bytes.

@@ -254,14 +254,13 @@ fn type_name(data_type: Type) -> &'static str {
 
 /// The fill value: that of the file, or netCDF's own.
 fn fill_value(data_type: Type, attribute: Option<&Attribute>) -> Json {
-    if let Some(attribute) = attribute {
-        let is_text = |data_type| data_type == Type::Char;
-        if is_text(attribute.data_type) == is_text(data_type) {
-            return match numbers(attribute).into_iter().next() {
-                Some(number) => number.to_fill(),
-                None => base64_of(attribute.values[0]),
-            };
-        }
+    if let Some(attribute) = attribute
+        && (attribute.data_type == Type::Char) == (data_type == Type::Char)
+    {
+        return match numbers(attribute).into_iter().next() {
+            Some(number) => number.to_fill(),
+            None => base64_of(attribute.values[0]),
+        };
     }
     match data_type {
         Type::Byte => (-127).into(),

@@ -48,13 +48,12 @@ impl Netcdf3 {
     /// # Errors
     /// [`StoreError::Backend`] saying what is wrong with the file, and where.
     pub async fn open(file: Target) -> Result<Netcdf3> {
-        let damaged = |why: String| StoreError::Backend(format!("{}: {why}", file.name()).into());
         let header = read_header(&file).await?;
         let records = match header.records {
             Some(records) => records,
             None => {
                 let count = header.record_count(file.size().await?);
-                count.ok_or_else(|| damaged("records beyond 2^64 bytes".into()))?
+                count.ok_or_else(|| damaged(&file, "records beyond 2^64 bytes".into()))?
             }
         };
         let (mut variables, mut warnings) = (BTreeMap::new(), Vec::new());
@@ -65,7 +64,7 @@ impl Netcdf3 {
                 continue;
             }
             let layout = layout(&header, variable, records).ok_or_else(|| {
-                damaged(format!("variable `{}` reaches beyond 2^64 bytes", variable.name))
+                damaged(&file, format!("variable `{}` reaches beyond 2^64 bytes", variable.name))
             })?;
             let document = array_document(&header, variable, &layout);
             let dimensions = variable.dimensions.iter().map(|at| &header.dimensions[*at]);
@@ -73,7 +72,7 @@ impl Netcdf3 {
             let types = netcdf_types(&variable.attributes, unlimited);
             let array = Array { document, types, layout };
             if variables.insert(variable.name.clone(), array).is_some() {
-                return Err(damaged(format!("two variables are named `{}`", variable.name)));
+                return Err(damaged(&file, format!("two variables are named `{}`", variable.name)));
             }
         }
         let group = group_document(&header.attributes);
@@ -84,28 +83,32 @@ impl Netcdf3 {
 
 /// The header, of which as much is fetched as it has.
 async fn read_header(file: &Target) -> Result<Header> {
-    let damaged = |why: String| StoreError::Backend(format!("{}: {why}", file.name()).into());
     let mut bytes = file.head(HEAD).await?;
     loop {
         let needed = match parse(&bytes) {
             Ok(header) => return Ok(header),
             Err(Fault::Needs(needed)) => needed,
-            Err(fault) => return Err(damaged(fault.to_string())),
+            Err(fault) => return Err(damaged(file, fault.to_string())),
         };
         let size = file.size().await?;
         let end = needed.max((bytes.len() as u64).saturating_mul(2)).min(size);
         if needed > size {
             let why = format!("its header needs {needed} bytes, and the file has {size}");
-            return Err(damaged(why));
+            return Err(damaged(file, why));
         }
         if needed > MAX_HEADER {
             let why = format!("its header has more than the limit of {MAX_HEADER} bytes");
-            return Err(damaged(why));
+            return Err(damaged(file, why));
         }
         let end = end.min(MAX_HEADER);
         let read = file.read(std::slice::from_ref(&(0..end))).await?;
         bytes = read.into_iter().next().unwrap_or_default();
     }
+}
+
+/// The error of a file that is not as its header says.
+fn damaged(file: &Target, why: String) -> StoreError {
+    StoreError::Backend(format!("{}: {why}", file.name()).into())
 }
 
 /// Whether a node can be called that.

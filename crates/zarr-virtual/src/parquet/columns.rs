@@ -115,16 +115,19 @@ fn read_chunk(
     cells: &mut Vec<Cell>,
     size: &mut usize,
 ) -> Result<(), String> {
-    let number = |field: i16| metadata.integer(field).and_then(|n| usize::try_from(n).ok());
-    let (Some(kind), Some(codec), Some(count), Some(length), Some(data)) =
-        (metadata.integer(1), metadata.integer(4), number(5), number(7), number(9))
-    else {
+    let (Some(kind), Some(codec), Some(count), Some(length), Some(data)) = (
+        metadata.integer(1),
+        metadata.integer(4),
+        size_in(metadata, 5),
+        size_in(metadata, 7),
+        size_in(metadata, 9),
+    ) else {
         return Err("its metadata are incomplete".into());
     };
     if cells.len().saturating_add(count) > rows {
         return Err(format!("more values than the {rows} rows"));
     }
-    let start = number(11).filter(|at| *at > 0 && *at < data).unwrap_or(data);
+    let start = size_in(metadata, 11).filter(|at| *at > 0 && *at < data).unwrap_or(data);
     let pages = start.checked_add(length).and_then(|end| file.get(start..end));
     let mut pages = pages.ok_or("its pages are outside the file")?;
     let mut dictionary: Vec<Cell> = Vec::new();
@@ -132,8 +135,7 @@ fn read_chunk(
     while cells.len() < end {
         let mut reader = Reader::new(pages);
         let header = reader.structure()?;
-        let size_of = |field: i16| header.integer(field).and_then(|n| usize::try_from(n).ok());
-        let (Some(decoded), Some(encoded)) = (size_of(2), size_of(3)) else {
+        let (Some(decoded), Some(encoded)) = (size_in(&header, 2), size_in(&header, 3)) else {
             return Err("a page does not say its size".into());
         };
         let body = reader.at.checked_add(encoded).and_then(|end| pages.get(reader.at..end));
@@ -162,9 +164,9 @@ fn read_chunk(
                 append(kind, page.integer(2), rest, &present, &dictionary, cells, size)?;
             }
             (Some(3), _, _, Some(page)) => {
-                let number = |field| page.integer(field).and_then(|n| usize::try_from(n).ok());
                 let count = page_count(page, end - cells.len())?;
-                let levels = number(5).unwrap_or(0).saturating_add(number(6).unwrap_or(0));
+                let levels =
+                    size_in(page, 5).unwrap_or(0).saturating_add(size_in(page, 6).unwrap_or(0));
                 let (levels, values) =
                     body.split_at_checked(levels).ok_or("levels are truncated")?;
                 let present = if is_optional {
@@ -187,6 +189,11 @@ fn read_chunk(
     Ok(())
 }
 
+/// A field that is a size, or a place in the file.
+fn size_in(fields: &Fields<'_>, field: i16) -> Option<usize> {
+    fields.integer(field).and_then(|number| usize::try_from(number).ok())
+}
+
 fn page_count(page: &Fields<'_>, left: usize) -> Result<usize, String> {
     let count = page.integer(1).and_then(|n| usize::try_from(n).ok());
     count
@@ -207,12 +214,12 @@ fn levels_of(levels: &[u8], count: usize) -> Result<Vec<bool>, String> {
 
 /// Numbers of `width` bits, in runs of one number or packed (Parquet's RLE).
 fn runs(mut bytes: &[u8], width: u32, count: usize) -> Result<Vec<u32>, String> {
-    let cut_off = || "runs are truncated".to_owned();
+    let cut_off = "runs are truncated";
     let mut numbers = Vec::new();
     while numbers.len() < count {
         let mut head = 0u64;
         for shift in (0..).step_by(7) {
-            let (&byte, rest) = bytes.split_first().ok_or_else(cut_off)?;
+            let (&byte, rest) = bytes.split_first().ok_or(cut_off)?;
             bytes = rest;
             if shift > 56 {
                 return Err("the head of a run is too long".into());
@@ -229,7 +236,7 @@ fn runs(mut bytes: &[u8], width: u32, count: usize) -> Result<Vec<u32>, String> 
                 return Err("a run of no numbers".into());
             }
             let (number, rest) =
-                bytes.split_at_checked(width.div_ceil(8) as usize).ok_or_else(cut_off)?;
+                bytes.split_at_checked(width.div_ceil(8) as usize).ok_or(cut_off)?;
             bytes = rest;
             let number = number.iter().rev().fold(0u32, |all, byte| (all << 8) | u32::from(*byte));
             numbers.resize(numbers.len() + length, number);
@@ -245,7 +252,7 @@ fn runs(mut bytes: &[u8], width: u32, count: usize) -> Result<Vec<u32>, String> 
         let (mut pending, mut bits, mut packed) = (0u64, 0, packed.iter());
         for _ in 0..groups.saturating_mul(8).min(left) {
             while bits < width {
-                pending |= u64::from(*packed.next().ok_or_else(cut_off)?) << bits;
+                pending |= u64::from(*packed.next().ok_or(cut_off)?) << bits;
                 bits += 8;
             }
             numbers.push((pending & ((1 << width) - 1)) as u32);
@@ -298,18 +305,18 @@ fn append(
 
 /// Values one after the other.
 fn plain(kind: i64, bytes: &[u8], count: usize, size: &mut usize) -> Result<Vec<Cell>, String> {
-    let cut_off = || "values are truncated".to_owned();
+    let cut_off = "values are truncated";
     let mut rest = bytes;
     let mut values = Vec::new();
     match kind {
         1 => {
             let (numbers, _) = rest.as_chunks::<4>();
-            let numbers = numbers.get(..count).ok_or_else(cut_off)?;
+            let numbers = numbers.get(..count).ok_or(cut_off)?;
             values.extend(numbers.iter().map(|n| Cell::Integer(i32::from_le_bytes(*n).into())));
         }
         2 => {
             let (numbers, _) = rest.as_chunks::<8>();
-            let numbers = numbers.get(..count).ok_or_else(cut_off)?;
+            let numbers = numbers.get(..count).ok_or(cut_off)?;
             values.extend(numbers.iter().map(|n| Cell::Integer(i64::from_le_bytes(*n))));
         }
         6 => {
@@ -320,7 +327,7 @@ fn plain(kind: i64, bytes: &[u8], count: usize, size: &mut usize) -> Result<Vec<
             let shared = Bytes::copy_from_slice(bytes);
             for _ in 0..count {
                 let length = take_u32(&mut rest)? as usize;
-                let (value, behind) = rest.split_at_checked(length).ok_or_else(cut_off)?;
+                let (value, behind) = rest.split_at_checked(length).ok_or(cut_off)?;
                 let at = bytes.len() - rest.len();
                 values.push(Cell::Bytes(shared.slice(at..at + value.len())));
                 rest = behind;
@@ -345,10 +352,13 @@ fn decompress(codec: i64, body: &[u8], size: usize) -> Result<Vec<u8>, String> {
             snap::raw::Decoder::new().decompress_vec(body).map_err(|e| e.to_string())?
         }
         6 => {
-            let failed = |e: std::io::Error| format!("zstd: {e}");
-            let decoder = zstd::stream::read::Decoder::with_buffer(body).map_err(failed)?;
+            let decoder =
+                zstd::stream::read::Decoder::with_buffer(body).map_err(|e| format!("zstd: {e}"))?;
             let mut decoded = Vec::new();
-            decoder.take(size as u64 + 1).read_to_end(&mut decoded).map_err(failed)?;
+            decoder
+                .take(size as u64 + 1)
+                .read_to_end(&mut decoded)
+                .map_err(|e| format!("zstd: {e}"))?;
             decoded
         }
         other => {

@@ -244,19 +244,20 @@ impl Rows {
 
 /// The grid of an array of v2.
 fn grid(array: &Json) -> Result<Grid, String> {
-    let lengths = |name: &str| {
-        let list = array[name].as_array();
-        let lengths: Option<Vec<u64>> =
-            list.and_then(|list| list.iter().map(Json::as_u64).collect());
-        lengths.ok_or_else(|| format!("`{name}` is no list of lengths"))
-    };
-    let (shape, chunks) = (lengths("shape")?, lengths("chunks")?);
+    let (shape, chunks) = (lengths(array, "shape")?, lengths(array, "chunks")?);
     if shape.len() != chunks.len() || chunks.contains(&0) {
         return Err("`chunks` does not fit `shape`".into());
     }
     let counts = shape.iter().zip(&chunks).map(|(length, chunk)| length.div_ceil(*chunk)).collect();
     let separator = if array["dimension_separator"].as_str() == Some("/") { '/' } else { '.' };
     Ok(Grid { counts, separator })
+}
+
+/// A member that is a list of lengths.
+fn lengths(array: &Json, name: &str) -> Result<Vec<u64>, String> {
+    let list = array[name].as_array();
+    let lengths: Option<Vec<u64>> = list.and_then(|list| list.iter().map(Json::as_u64).collect());
+    lengths.ok_or_else(|| format!("`{name}` is no list of lengths"))
 }
 
 impl Grid {

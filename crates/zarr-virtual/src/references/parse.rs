@@ -157,10 +157,9 @@ impl<'a> Builder<'a> {
     }
 
     fn entry(&mut self, value: &str) -> Result<Entry, String> {
-        let invalid = |e: serde_json::Error| e.to_string();
         match value.as_bytes().first() {
             Some(b'"') => {
-                let text: String = serde_json::from_str(value).map_err(invalid)?;
+                let text: String = serde_json::from_str(value).map_err(|e| e.to_string())?;
                 match text.strip_prefix("base64:") {
                     Some(encoded) => Ok(Entry::Inline(decode_base64(encoded)?.into())),
                     None => Ok(Entry::Inline(text.into_bytes().into())),
@@ -169,7 +168,7 @@ impl<'a> Builder<'a> {
             // A document that is not a text, but JSON.
             Some(b'{') => Ok(Entry::Inline(value.as_bytes().into())),
             Some(b'[') => {
-                let written: Written = serde_json::from_str(value).map_err(invalid)?;
+                let written: Written = serde_json::from_str(value).map_err(|e| e.to_string())?;
                 let url = match (&written.url, self.null_url) {
                     (Some(url), _) => self.rendered(url)?,
                     (None, Some(url)) => self.index(url)?,

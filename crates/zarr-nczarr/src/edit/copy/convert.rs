@@ -22,7 +22,6 @@ impl Conversion {
     /// The conversion from an array to one of this metadata; `None` if the copy has the same bytes at the same places.
     pub fn between(from: &ArrayMetadata, to: &ArrayMetadata) -> Option<Conversion> {
         let (old, new) = (from.data_type.repr()?, to.data_type.repr()?);
-        let is_text = |repr: Repr| matches!(repr, Repr::Variable | Repr::Utf32(_));
         let is_same = old == new || !(is_text(old) || is_text(new)) && old.size() == new.size();
         if is_same && from.shape == to.shape {
             return None;
@@ -118,4 +117,9 @@ impl Conversion {
         }
         Ok(())
     }
+}
+
+/// Whether the elements are texts.
+fn is_text(repr: Repr) -> bool {
+    matches!(repr, Repr::Variable | Repr::Utf32(_))
 }

@@ -54,25 +54,30 @@ pub(super) fn grid_mapping(attributes: &Object, node: &str) -> Option<Crs> {
         }
     }
     let mapping = text(attributes, "grid_mapping_name")?;
-    let number = |name: &str| attributes.get(name).and_then(Json::as_f64);
     let projection = match mapping.as_str() {
         "latitude_longitude" => Projection::Geographic,
         "transverse_mercator" => {
-            let semi_major = number("semi_major_axis").or_else(|| number("earth_radius"));
-            let inverse = number("inverse_flattening").or_else(|| {
-                let (major, minor) = (number("semi_major_axis")?, number("semi_minor_axis")?);
+            let semi_major = number(attributes, "semi_major_axis")
+                .or_else(|| number(attributes, "earth_radius"));
+            let inverse = number(attributes, "inverse_flattening").or_else(|| {
+                let (major, minor) = (
+                    number(attributes, "semi_major_axis")?,
+                    number(attributes, "semi_minor_axis")?,
+                );
                 Some(if major == minor { 0.0 } else { major / (major - minor) })
             });
-            let is_sphere = number("earth_radius").is_some();
+            let is_sphere = number(attributes, "earth_radius").is_some();
             let ellipsoid = semi_major.zip(inverse.or(is_sphere.then_some(0.0)));
             let ellipsoid = ellipsoid.and_then(|(major, inverse)| Ellipsoid::new(major, inverse));
             Projection::TransverseMercator(TransverseMercator {
                 ellipsoid: ellipsoid.unwrap_or(Ellipsoid::WGS84),
-                central_meridian: number("longitude_of_central_meridian").unwrap_or(0.0),
-                latitude_of_origin: number("latitude_of_projection_origin").unwrap_or(0.0),
-                scale: number("scale_factor_at_central_meridian").unwrap_or(1.0),
-                false_easting: number("false_easting").unwrap_or(0.0),
-                false_northing: number("false_northing").unwrap_or(0.0),
+                central_meridian: number(attributes, "longitude_of_central_meridian")
+                    .unwrap_or(0.0),
+                latitude_of_origin: number(attributes, "latitude_of_projection_origin")
+                    .unwrap_or(0.0),
+                scale: number(attributes, "scale_factor_at_central_meridian").unwrap_or(1.0),
+                false_easting: number(attributes, "false_easting").unwrap_or(0.0),
+                false_northing: number(attributes, "false_northing").unwrap_or(0.0),
             })
         }
         other => Projection::Other(other.to_owned()),
@@ -82,6 +87,11 @@ pub(super) fn grid_mapping(attributes: &Object, node: &str) -> Option<Crs> {
     let name = name.unwrap_or_else(|| mapping.clone());
     let source = format!("`grid_mapping_name` of {node}");
     Some(Crs { code: None, name: Some(name), projection, source })
+}
+
+/// An attribute that is a number.
+fn number(attributes: &Object, name: &str) -> Option<f64> {
+    attributes.get(name).and_then(Json::as_f64)
 }
 
 /// The names of grid mappings: `crs`, or `crs: x y other: lat lon`, each with the coordinates that it is of.
@@ -130,10 +140,14 @@ pub(super) fn spatial(attributes: &Object, (rows, columns): (u64, u64)) -> Optio
     if !(west < east && south < north) || rows == 0 || columns == 0 {
         return None;
     }
-    let steps = |len: u64| if is_node { len.saturating_sub(1).max(1) } else { len } as f64;
-    let (a, e) = ((east - west) / steps(columns), (south - north) / steps(rows));
+    let (a, e) = ((east - west) / steps(columns, is_node), (south - north) / steps(rows, is_node));
     let transform = Transform { a, b: 0.0, c: west, d: 0.0, e, f: north };
     Some(if is_node { transform.moved(-0.5, -0.5) } else { transform })
+}
+
+/// How many elements a bounding box is wide: it ends in the middles of elements, or at their edges.
+fn steps(len: u64, is_node: bool) -> f64 {
+    if is_node { len.saturating_sub(1).max(1) as f64 } else { len as f64 }
 }
 
 /// GDAL's `GeoTransform` of a grid mapping variable: six numbers in a text, `c a b f d e`.

@@ -106,14 +106,16 @@ fn code_of(text: &str) -> Option<String> {
         [authority, code] | [authority, _, code] => (authority, code),
         _ => return None,
     };
-    let is_word = |text: &str| {
-        !text.is_empty()
-            && text.len() <= 16
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    };
     let is_code =
         is_word(authority) && is_word(code) && !authority.starts_with(|c: char| c.is_ascii_digit());
     is_code.then(|| format!("{}:{}", authority.to_ascii_uppercase(), code.to_ascii_uppercase()))
+}
+
+/// Whether the text may be the name of an authority, or a code.
+fn is_word(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 16
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// How coordinates of the system with this code follow from longitude and latitude, if that is known here.
@@ -127,10 +129,6 @@ fn projection_of(code: &str) -> Option<Projection> {
         ("EPSG", _) => {}
         _ => return None,
     }
-    let utm = |zone: u32, is_south: bool, ellipsoid: Ellipsoid| {
-        let zone = TransverseMercator::utm(zone, is_south, ellipsoid);
-        Some(Projection::TransverseMercator(zone))
-    };
     match number.parse().ok()? {
         // WGS 84, ETRS89, NAD83, NAD27, GDA94, GDA2020, NAD83(CSRS), NAD83(2011), SIRGAS 2000, ED50, WGS 72.
         4326 | 4979 | 4258 | 4269 | 4267 | 4283 | 7844 | 4617 | 6318 | 4674 | 4230 | 4322 => {
@@ -145,6 +143,12 @@ fn projection_of(code: &str) -> Option<Projection> {
         code @ 7846..=7859 => utm(code - 7800, true, Ellipsoid::GRS80),
         _ => None,
     }
+}
+
+/// The projection of a zone of UTM.
+fn utm(zone: u32, is_south: bool, ellipsoid: Ellipsoid) -> Option<Projection> {
+    let zone = TransverseMercator::utm(zone, is_south, ellipsoid);
+    Some(Projection::TransverseMercator(zone))
 }
 
 #[cfg(test)]

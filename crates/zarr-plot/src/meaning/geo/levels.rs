@@ -152,8 +152,12 @@ fn layout(multiscales: &Object) -> Option<Vec<Item>> {
 /// The last two numbers, of y and x; the conventions' examples have two, GDAL one for each axis of the array.
 fn scale(json: &Json) -> Option<(f64, f64)> {
     let [.., y, x] = json.as_array()? else { return None };
-    let is_good = |&scale: &f64| scale.is_finite() && scale > 0.0;
-    Some((x.as_f64().filter(is_good)?, y.as_f64().filter(is_good)?))
+    Some((x.as_f64().filter(is_scale)?, y.as_f64().filter(is_scale)?))
+}
+
+/// Whether the number can be a scale.
+fn is_scale(&scale: &f64) -> bool {
+    scale.is_finite() && scale > 0.0
 }
 
 /// A draft's `tile_matrix_set`: groups called as its matrices.

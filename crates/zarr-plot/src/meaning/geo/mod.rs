@@ -92,9 +92,9 @@ impl Georeference {
                 axes.iter().find(|axis| is_latitude(axis)),
             )
         {
-            let name = |axis: &Axis| axis.name.clone().unwrap_or_default();
-            found.crs =
-                Some(Crs::of_degrees(format!("longitude {}, latitude {}", name(x), name(y))));
+            let x = x.name.as_deref().unwrap_or_default();
+            let y = y.name.as_deref().unwrap_or_default();
+            found.crs = Some(Crs::of_degrees(format!("longitude {x}, latitude {y}")));
         }
         let parent = parent.as_ref().map(|(_, attributes)| attributes);
         let mapping = mapping.as_ref().map(|(_, attributes)| attributes);
@@ -115,11 +115,11 @@ impl Georeference {
         mapping: Option<&Object>,
         levels: Option<&MapLevels>,
     ) -> Result<()> {
-        let nodes = || nodes.iter().copied().flatten();
-        let Some((x, y)) = plane(axes, nodes()) else { return Ok(()) };
+        let nodes: Vec<&Object> = nodes.iter().copied().flatten().collect();
+        let Some((x, y)) = plane(axes, nodes.iter().copied()) else { return Ok(()) };
         let size = (axes[x].len, axes[y].len);
         let declared =
-            nodes().find_map(|attributes| attributes::spatial(attributes, (size.1, size.0)));
+            nodes.iter().find_map(|attributes| attributes::spatial(attributes, (size.1, size.0)));
         let transform = declared
             .or_else(|| {
                 let level = levels?.levels.iter().find(|level| &level.path == array.path())?;
@@ -142,7 +142,6 @@ impl Georeference {
 /// The axes of x and y: those that `spatial:dimensions` names, else those of the coordinates x and y; of an array with a
 /// transform, whose axes have no such names, the last two.
 fn plane<'a>(axes: &[Axis], nodes: impl Iterator<Item = &'a Object>) -> Option<(usize, usize)> {
-    let named = |name: &str| axes.iter().position(|axis| axis.name.as_deref() == Some(name));
     let mut has_transform = false;
     for attributes in nodes {
         has_transform |=
@@ -151,18 +150,30 @@ fn plane<'a>(axes: &[Axis], nodes: impl Iterator<Item = &'a Object>) -> Option<(
         let dimensions =
             dimensions.or_else(|| attributes.get("proj:spatial_dimensions")?.as_array());
         if let Some([.., y, x]) = dimensions
-            && let (Some(y), Some(x)) = (y.as_str().and_then(named), x.as_str().and_then(named))
+            && let (Some(y), Some(x)) = (
+                y.as_str().and_then(|name| axis_named(axes, name)),
+                x.as_str().and_then(|name| axis_named(axes, name)),
+            )
             && x != y
         {
             return Some((x, y));
         }
     }
-    let of_kind = |kind: AxisKind| axes.iter().rposition(|axis| axis.kind == kind);
-    match (of_kind(AxisKind::X), of_kind(AxisKind::Y)) {
+    match (last_of_kind(axes, AxisKind::X), last_of_kind(axes, AxisKind::Y)) {
         (Some(x), Some(y)) => Some((x, y)),
         _ if has_transform && axes.len() >= 2 => Some((axes.len() - 1, axes.len() - 2)),
         _ => None,
     }
+}
+
+/// The axis of this name.
+fn axis_named(axes: &[Axis], name: &str) -> Option<usize> {
+    axes.iter().position(|axis| axis.name.as_deref() == Some(name))
+}
+
+/// The last axis of this kind.
+fn last_of_kind(axes: &[Axis], kind: AxisKind) -> Option<usize> {
+    axes.iter().rposition(|axis| axis.kind == kind)
 }
 
 /// Where the elements along an axis are by its coordinates, in metres if they are kilometres of a projection.

@@ -104,23 +104,29 @@ fn projected(system: &Element) -> (Option<String>, Option<Projection>) {
     if !is("Transverse Mercator") || !is_in_metres(system) {
         return (Some(method.clone()), None);
     }
-    let number = |names: &[&str]| conversion.parameter(names);
     let base = system.child(&["GEOGCS", "BASEGEOGCRS", "BASEGEODCRS"]);
     let datum = base.and_then(|base| base.child(&["DATUM", "ENSEMBLE"]));
     let spheroid = datum.and_then(|datum| datum.child(&["SPHEROID", "ELLIPSOID"]));
-    let ellipsoid = spheroid.and_then(|spheroid| {
-        let number = |n: usize| spheroid.values.get(n)?.parse::<f64>().ok();
-        Ellipsoid::new(number(1)?, number(2)?)
-    });
+    let ellipsoid = spheroid
+        .and_then(|spheroid| Ellipsoid::new(value_at(spheroid, 1)?, value_at(spheroid, 2)?));
     let projection = TransverseMercator {
         ellipsoid: ellipsoid.unwrap_or(Ellipsoid::WGS84),
-        central_meridian: number(&["centralmeridian", "longitudeofnaturalorigin"]).unwrap_or(0.0),
-        latitude_of_origin: number(&["latitudeoforigin", "latitudeofnaturalorigin"]).unwrap_or(0.0),
-        scale: number(&["scalefactor", "scalefactoratnaturalorigin"]).unwrap_or(1.0),
-        false_easting: number(&["falseeasting"]).unwrap_or(0.0),
-        false_northing: number(&["falsenorthing"]).unwrap_or(0.0),
+        central_meridian: conversion
+            .parameter(&["centralmeridian", "longitudeofnaturalorigin"])
+            .unwrap_or(0.0),
+        latitude_of_origin: conversion
+            .parameter(&["latitudeoforigin", "latitudeofnaturalorigin"])
+            .unwrap_or(0.0),
+        scale: conversion.parameter(&["scalefactor", "scalefactoratnaturalorigin"]).unwrap_or(1.0),
+        false_easting: conversion.parameter(&["falseeasting"]).unwrap_or(0.0),
+        false_northing: conversion.parameter(&["falsenorthing"]).unwrap_or(0.0),
     };
     (Some(method.clone()), Some(Projection::TransverseMercator(projection)))
+}
+
+/// A value of an element that is a number.
+fn value_at(element: &Element, position: usize) -> Option<f64> {
+    element.values.get(position)?.parse().ok()
 }
 
 /// Whether the unit of a projected system is the metre, which it is where nothing else is said.

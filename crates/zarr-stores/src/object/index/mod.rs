@@ -96,7 +96,6 @@ impl Session {
             }
             let Some(found) = under_way.next().await else { break };
             let found = found?;
-            let depth = |folder: &StorePrefix| folder.as_str().matches('/').count();
             let is_too_deep =
                 found.prefixes.iter().any(|folder| depth(folder) > depth(prefix) + MAX_DEPTH);
             if asked + folders.len() > MAX_FOLDERS || is_too_deep {
@@ -240,13 +239,12 @@ impl Session {
 
     /// Sends a request for an index, and again if that may help.
     async fn ask(&self, url: &str) -> object_store::Result<HttpResponse> {
-        let generic = |source| object_store::Error::Generic { store: "HTTP", source };
         let client = self.index_client.get(&self.settings)?;
         let (mut pause, mut retries) = (FIRST_PAUSE, self.settings.max_retries);
         let begun = Instant::now();
         loop {
             let mut request = HttpRequest::new(HttpRequestBody::empty());
-            *request.uri_mut() = url.parse().map_err(|e| generic(Box::new(e)))?;
+            *request.uri_mut() = url.parse().map_err(generic)?;
             request.headers_mut().insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
             let answered = {
                 let _place = self.limiter.place().await;
@@ -257,7 +255,7 @@ impl Session {
                 Err(e) => matches!(e.kind(), HttpErrorKind::Connect | HttpErrorKind::Request),
             };
             if !is_passing || retries == 0 || begun.elapsed() > self.settings.retry_timeout {
-                return answered.map_err(|e| generic(Box::new(e)));
+                return answered.map_err(generic);
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -269,15 +267,26 @@ impl Session {
     fn folder_url(&self, indices: &Indices, prefix: &StorePrefix) -> Result<Url> {
         // Checks the length, and what a path may have.
         self.path(prefix.as_str().trim_end_matches('/'))?;
-        let invalid = |why: String| StoreError::invalid_url(&self.location.name, why);
-        let mut url = Url::parse(&indices.base).map_err(|e| invalid(e.to_string()))?;
+        let mut url = Url::parse(&indices.base)
+            .map_err(|e| StoreError::invalid_url(&self.location.name, e.to_string()))?;
         let whole = format!("{}{prefix}", self.location.prefix);
-        let mut segments =
-            url.path_segments_mut().map_err(|()| invalid("it has no path".into()))?;
+        let mut segments = url
+            .path_segments_mut()
+            .map_err(|()| StoreError::invalid_url(&self.location.name, "it has no path"))?;
         segments.pop_if_empty().extend(whole.split_terminator('/')).push("");
         drop(segments);
         Ok(url)
     }
+}
+
+/// How many folders are named in a prefix.
+fn depth(folder: &StorePrefix) -> usize {
+    folder.as_str().matches('/').count()
+}
+
+/// An error of object_store's for a cause of HTTP's.
+fn generic(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> object_store::Error {
+    object_store::Error::Generic { store: "HTTP", source: source.into() }
 }
 
 fn unlistable() -> StoreError {

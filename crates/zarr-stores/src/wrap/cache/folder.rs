@@ -140,13 +140,19 @@ fn present<T>(found: io::Result<T>) -> io::Result<Option<T>> {
 
 /// A file name for these bytes, almost certainly unique; an entry repeats what it is of.
 fn hashed(id: &[u8]) -> String {
-    let sum = |algorithm| {
-        let mut digest = Digest::new(algorithm);
-        digest.update(&(id.len() as u64).to_le_bytes());
-        digest.update(id);
-        digest.finalize()
-    };
-    format!("{:016x}{:016x}", sum(CrcAlgorithm::Crc64Nvme), sum(CrcAlgorithm::Crc64Xz))
+    format!(
+        "{:016x}{:016x}",
+        checksum_with_length(CrcAlgorithm::Crc64Nvme, id),
+        checksum_with_length(CrcAlgorithm::Crc64Xz, id)
+    )
+}
+
+/// A checksum of a length and the bytes.
+fn checksum_with_length(algorithm: CrcAlgorithm, id: &[u8]) -> u64 {
+    let mut digest = Digest::new(algorithm);
+    digest.update(&(id.len() as u64).to_le_bytes());
+    digest.update(id);
+    digest.finalize()
 }
 
 impl Inner {

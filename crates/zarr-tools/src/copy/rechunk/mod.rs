@@ -162,8 +162,8 @@ impl<'a> Rechunk<'a> {
         let jobs = Jobs::of(numbers, plan, boxes);
         match &plan.way {
             Way::Direct { workers, threads, buffer } => {
-                let handle = |array: &Array| array.with_options(|all| all.threads = *threads);
-                let (from, to) = (handle(&self.from), handle(&self.to));
+                let (from, to) =
+                    (with_threads(&self.from, *threads), with_threads(&self.to, *threads));
                 let is_whole = numbers.is_variable() || self.options.convert.is_some();
                 let buffer = if is_whole { 0 } else { *buffer as usize };
                 self.workers(*workers, buffer).run(
@@ -173,9 +173,8 @@ impl<'a> Rechunk<'a> {
                 )
             }
             Way::Spooled(how) => {
-                let handle =
-                    |array: &Array, threads| array.with_options(|all| all.threads = threads);
-                let arrays = (&handle(&self.from, 1), &handle(&self.to, how.encoders));
+                let from = with_threads(&self.from, 1);
+                let arrays = (&from, &with_threads(&self.to, how.encoders));
                 self.copy_spooled(arrays, numbers, how, jobs, done)
             }
         }
@@ -298,37 +297,45 @@ impl<'a> Rechunk<'a> {
         done: &mut dyn FnMut(Region) -> Result<()>,
     ) -> Result<()> {
         let Some(numbers) = &self.numbers else { return Ok(()) };
-        let copy = |region: &Region| {
-            let (bytes, is_fill) = match self.options.convert {
-                Some(convert) => {
-                    let bytes = convert(from, region)?;
-                    // Of what is converted, only zeros and empty texts are left out.
-                    let is_fill = bytes.iter().all(|&byte| byte == 0);
-                    (bytes, is_fill)
-                }
-                None => {
-                    let bytes = from.read_bytes(self.source(region))?;
-                    let is_fill = super::elements::is_all(&self.fill, &bytes, true);
-                    (bytes, is_fill)
-                }
-            };
-            if self.options.leaves_holes && is_fill {
-                return Ok(());
-            }
-            to.write_bytes(region, &bytes)
-        };
         if self.options.leaves_holes {
-            objects(&numbers.to, &part).try_for_each(|object| copy(&object))?;
+            objects(&numbers.to, &part)
+                .try_for_each(|object| self.copy_object(from, to, &object))?;
         } else {
-            copy(&part)?;
+            self.copy_object(from, to, &part)?;
         }
         done(part)
+    }
+
+    /// Copies the elements of one object, or of a part that is copied as one.
+    fn copy_object(&self, from: &Array, to: &Array, region: &Region) -> Result<()> {
+        let (bytes, is_fill) = match self.options.convert {
+            Some(convert) => {
+                let bytes = convert(from, region)?;
+                // Of what is converted, only zeros and empty texts are left out.
+                let is_fill = bytes.iter().all(|&byte| byte == 0);
+                (bytes, is_fill)
+            }
+            None => {
+                let bytes = from.read_bytes(self.source(region))?;
+                let is_fill = super::elements::is_all(&self.fill, &bytes, true);
+                (bytes, is_fill)
+            }
+        };
+        if self.options.leaves_holes && is_fill {
+            return Ok(());
+        }
+        to.write_bytes(region, &bytes)
     }
 
     fn size_of(&self, region: &Region) -> usize {
         // The plan has seen that it fits into memory.
         region.element_count().unwrap_or(0) as usize * self.element
     }
+}
+
+/// The array, read and written by so many threads.
+fn with_threads(array: &Array, threads: usize) -> Array {
+    array.with_options(|options| options.threads = threads)
 }
 
 /// Whether an object of nothing but the source's fill value need not be written.

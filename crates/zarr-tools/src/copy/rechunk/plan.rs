@@ -164,10 +164,8 @@ impl Numbers {
             _ if is_variable => VARIABLE.max(longest.map_or(0, |longest| longest + REFERENCE)),
             repr => repr.map_or(1, |repr| repr.size() as u64),
         };
-        let size = |axes: &[Axis]| {
-            axes.iter().fold(element, |size, axis| size.saturating_mul(axis.stored()))
-        };
-        let (source_size, object) = (size(&source_axes), size(&to_axes));
+        let (source_size, object) =
+            (stored_size(element, &source_axes), stored_size(element, &to_axes));
         let encoded = match largest {
             Some(largest) if !is_sharded => largest.min(source_size.saturating_mul(2)),
             _ => source_size,
@@ -238,16 +236,12 @@ impl Numbers {
 
     /// The least memory for which there is a plan, up to a MiB.
     pub fn least(&self) -> u64 {
-        let fits = |memory: u64| {
-            self.direct(memory, 1).is_some()
-                || self.may_spool && self.spooled(memory, 1, largest_spool(memory)).is_some()
-        };
         let mut low = self.least_piece();
-        if fits(low) {
+        if self.fits(low) {
             return low;
         }
         let mut high = low;
-        while !fits(high) {
+        while !self.fits(high) {
             low = high;
             high = high.saturating_mul(2);
             if high == u64::MAX {
@@ -256,9 +250,15 @@ impl Numbers {
         }
         while high - low > 1 << 20 {
             let middle = low + (high - low) / 2;
-            if fits(middle) { high = middle } else { low = middle }
+            if self.fits(middle) { high = middle } else { low = middle }
         }
         high
+    }
+
+    /// Whether one thread can do it in the memory.
+    fn fits(&self, memory: u64) -> bool {
+        self.direct(memory, 1).is_some()
+            || self.may_spool && self.spooled(memory, 1, largest_spool(memory)).is_some()
     }
 
     /// Bytes that one thread needs to copy the smallest piece of one source chunk.
@@ -303,13 +303,12 @@ impl Numbers {
     }
 
     fn too_little(&self, memory: u64) -> Error {
-        let mib = |bytes: u64| bytes.div_ceil(1 << 20);
         let why = format!(
             "{} MiB of memory are too little to copy the array: a stored object of the copy has {} MiB, a chunk of the source {} MiB, decoded; it takes {} MiB",
             memory >> 20,
-            mib(self.object),
-            mib(self.source),
-            mib(self.least()),
+            whole_mib(self.object),
+            whole_mib(self.source),
+            whole_mib(self.least()),
         );
         let error = Error::from(AccessError::Argument(why));
         error.with_hint("give the copy more memory, or smaller shards or chunks")
@@ -525,6 +524,16 @@ impl Numbers {
     pub fn is_variable(&self) -> bool {
         self.is_variable
     }
+}
+
+/// The bytes of an object of these axes.
+fn stored_size(element: u64, axes: &[Axis]) -> u64 {
+    axes.iter().fold(element, |size, axis| size.saturating_mul(axis.stored()))
+}
+
+/// MiB, rounded up.
+fn whole_mib(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20)
 }
 
 fn has_shards(metadata: &ArrayMetadata) -> bool {

@@ -128,14 +128,6 @@ impl Spool {
         let parts =
             slot.records.iter().map(|record| (common(&place(record.piece), region), record));
         let parts: Vec<(Region, &Record)> = parts.collect();
-        let size = |(part, record): &(Region, &Record)| {
-            let count = match record.what {
-                Kept::All => part.element_count().unwrap_or(0) as usize,
-                Kept::One => 1,
-                Kept::Fill => 0,
-            };
-            count * self.element
-        };
         let found = parts.iter().filter(|part| part.1.what != Kept::Fill);
         let found = found.map(|(part, _)| part.element_count().unwrap_or(0)).sum::<u64>();
         if Some(found) != region.element_count() {
@@ -147,7 +139,7 @@ impl Spool {
             // As many parts as there is room for.
             let (mut count, mut total) = (0, 0);
             for part in rest {
-                let size = size(part);
+                let size = self.kept_size(part);
                 if count > 0 && total + size > scratch.len() {
                     break;
                 }
@@ -157,7 +149,7 @@ impl Spool {
             file.read(at, bytes)?;
             let mut bytes = &*bytes;
             for part in &rest[..count] {
-                let (own, others) = bytes.split_at(size(part));
+                let (own, others) = bytes.split_at(self.kept_size(part));
                 bytes = others;
                 let mut out = out.reborrow().part(&inside(&part.0, region));
                 match part.1.what {
@@ -170,6 +162,16 @@ impl Spool {
             rest = &rest[count..];
         }
         Ok(true)
+    }
+
+    /// The bytes that are kept of a part.
+    fn kept_size(&self, (part, record): &(Region, &Record)) -> usize {
+        let count = match record.what {
+            Kept::All => part.element_count().unwrap_or(0) as usize,
+            Kept::One => 1,
+            Kept::Fill => 0,
+        };
+        count * self.element
     }
 }
 

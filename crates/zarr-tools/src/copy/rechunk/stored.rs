@@ -6,6 +6,7 @@ use zarr_core::store::{SnapshotOptions, SyncStore};
 use zarr_core::{Array, Region, Result};
 
 use super::axis::{Axis, Boxes, ordinals_of};
+use crate::errors::at_node;
 
 /// About what a key takes in a listing.
 const KEY: u64 = 160;
@@ -42,9 +43,12 @@ impl Stored {
         let key = first.key()?;
         let name = metadata.chunk_keys.key(first.indices());
         let Some(prefix) = key.as_str().strip_suffix(&name) else { return Ok(None) };
-        let at_store = |e| zarr_core::Error::from(e).at_store(store.name()).at_path(array.path());
-        let prefix = zarr_core::store::StorePrefix::new(prefix).map_err(at_store)?;
-        let keys = store.list_prefix(&prefix).map_err(at_store)?.keys;
+        let prefix = zarr_core::store::StorePrefix::new(prefix)
+            .map_err(|e| at_node(e, array.hierarchy(), array.path()))?;
+        let keys = store
+            .list_prefix(&prefix)
+            .map_err(|e| at_node(e, array.hierarchy(), array.path()))?
+            .keys;
         let mut stored = Stored { bits: vec![0; count.div_ceil(64) as usize], axes, largest: None };
         let mut found = Vec::new();
         for key in keys {
@@ -61,7 +65,8 @@ impl Stored {
             found.push(key);
         }
         if found.len() <= MEASURED {
-            stored.largest = largest(store, &found).map_err(at_store)?;
+            stored.largest =
+                largest(store, &found).map_err(|e| at_node(e, array.hierarchy(), array.path()))?;
         }
         Ok(Some(stored))
     }

@@ -143,9 +143,6 @@ fn differences(a: &ArrayMetadata, b: &ArrayMetadata, axis: Option<usize>) -> Vec
     // By their text, since records are equal however their fields are stored.
     let types = [a, b].map(|metadata| format!("{:?}", metadata.data_type));
     if types[0] != types[1] {
-        let is_float = |metadata: &ArrayMetadata| {
-            matches!(metadata.data_type.repr(), Some(Repr::Scalar(Scalar::Float(_))))
-        };
         // A date with a fraction does not fit an integer.
         let is_converted = are_times && (is_float(a) || !is_float(b));
         add(format!("data type {} and {}", a.data_type, b.data_type), is_converted);
@@ -178,6 +175,11 @@ fn differences(a: &ArrayMetadata, b: &ArrayMetadata, axis: Option<usize>) -> Vec
     found
 }
 
+/// Whether the elements are floats.
+fn is_float(metadata: &ArrayMetadata) -> bool {
+    matches!(metadata.data_type.repr(), Some(Repr::Scalar(Scalar::Float(_))))
+}
+
 /// Whether equal numbers mean something else in two arrays.
 pub(super) fn have_other_meanings(a: &ArrayMetadata, b: &ArrayMetadata) -> bool {
     MEANING.iter().any(|name| a.attributes.get(name) != b.attributes.get(name))
@@ -185,15 +187,25 @@ pub(super) fn have_other_meanings(a: &ArrayMetadata, b: &ArrayMetadata) -> bool 
 
 /// Whether two arrays have numbers that count from a date, in one calendar.
 fn are_times_of_one_calendar(a: &ArrayMetadata, b: &ArrayMetadata) -> bool {
-    let text = |metadata: &ArrayMetadata, name: &str| {
-        metadata.attributes.get(name).and_then(Json::as_str).map(str::to_ascii_lowercase)
-    };
-    let is_time = |metadata| text(metadata, "units").is_some_and(|units| units.contains(" since "));
-    let calendar = |metadata| match text(metadata, "calendar").as_deref() {
+    is_time(a) && is_time(b) && calendar(a) == calendar(b)
+}
+
+/// An attribute that is a text, in lower case.
+fn text(metadata: &ArrayMetadata, name: &str) -> Option<String> {
+    metadata.attributes.get(name).and_then(Json::as_str).map(str::to_ascii_lowercase)
+}
+
+/// Whether the elements are times.
+fn is_time(metadata: &ArrayMetadata) -> bool {
+    text(metadata, "units").is_some_and(|units| units.contains(" since "))
+}
+
+/// The name of the calendar of times.
+fn calendar(metadata: &ArrayMetadata) -> String {
+    match text(metadata, "calendar").as_deref() {
         None | Some("gregorian") => "standard".to_owned(),
         Some(name) => name.to_owned(),
-    };
-    is_time(a) && is_time(b) && calendar(a) == calendar(b)
+    }
 }
 
 /// A codec without what readers do not need.

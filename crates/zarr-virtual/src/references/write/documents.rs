@@ -169,7 +169,6 @@ fn parse(key: &StoreKey, text: &[u8]) -> Result<Object> {
 
 /// The codec of v3 for elements without compression.
 fn plain_codec(data_type: &DataType) -> Json {
-    let codec = |name: &str| Object::new().with("name", name);
     match data_type.repr() {
         Some(Repr::Variable) => codec("vlen-utf8").into(),
         Some(Repr::Scalar(scalar)) if scalar.size() > 1 => {
@@ -177,6 +176,11 @@ fn plain_codec(data_type: &DataType) -> Json {
         }
         _ => codec("bytes").into(),
     }
+}
+
+/// A codec without a configuration.
+fn codec(name: &str) -> Object {
+    Object::new().with("name", name)
 }
 
 /// Has a document of v2 say that elements are little-endian, in C order and not compressed.
