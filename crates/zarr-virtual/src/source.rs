@@ -14,6 +14,11 @@ use crate::target::Target;
 pub(crate) const NETCDF_TYPES: &str = "netcdf_types.json";
 
 /// A format whose data lie in other files: finds the bytes of a key, and the keys in a folder.
+/// How many reads are best under way of references whose targets may be in several stores. Neighbours are read together, and each
+/// store itself bounds its requests.
+#[cfg(feature = "references")]
+pub(crate) const IN_FLIGHT: usize = 256;
+
 ///
 /// A source holds what it must, a parsed header for example, and makes the rest when it is asked: documents of nodes are
 /// made one by one, and references to chunks are computed from an index.

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use futures::future::FutureExt;
 use zarr_core::runtime::spawn_blocking;
 use zarr_core::store::{Result, Store, StoreKey};
 use zarr_core::{Access, Registry, StoreError, sync, without_secrets};
 
 use crate::reach::{Reach, Reachable, Refusal};
+use crate::shared_work::SharedWork;
 use crate::target::Target;
 
 /// Opens the store of a target. It may block.
@@ -19,18 +21,25 @@ pub(crate) struct Targets {
     reach: Reach,
     open: OpenTargetStore,
     /// By their URLs, those that the user named apart from others.
+    opener: Arc<Opener>,
+    /// Many readers ask for a target that none of them has opened. They go on together, so that they read together.
+    under_way: SharedWork<String, Result<Target, Refusal>>,
+}
+
+struct Opener {
     stores: Mutex<HashMap<(String, bool), Arc<dyn Store>>>,
 }
 
 impl fmt::Debug for Targets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Targets").field("reach", &self.reach).finish_non_exhaustive()
+        f.debug_struct("Targets").field("reach", &self.opener.reach).finish_non_exhaustive()
     }
 }
 
 impl Targets {
     pub fn new(reach: Reach, open: OpenTargetStore) -> Targets {
-        Targets { reach, open, stores: Mutex::default() }
+        let opener = Arc::new(Opener { reach, open, stores: Mutex::default() });
+        Targets { opener, under_way: SharedWork::default() }
     }
 
     /// The target that `url` names. `prefixes` says where all references of the file lead, for the error.
@@ -46,16 +55,10 @@ impl Targets {
             .unwrap_or_else(|| Err(Refusal::Never("the thread that looked for it ended".into())));
         let reachable = match resolved {
             Ok(reachable) => reachable,
-            Err(refusal) => return Err(refused(key, url, &refusal, prefixes)),
+            Err(refusal) => return Ok(Err(refusal)),
         };
         let store = self.store(&reachable).await?;
-        Ok(Target::new(store, StoreKey::new(reachable.key)?))
-    }
-
-    /// The URLs of the places that references with these URLs lead to, also of those that may not be read. It blocks, as
-    /// [`Reach::resolve`].
-    pub fn places<'u>(&self, urls: impl IntoIterator<Item = &'u str>) -> Vec<String> {
-        urls.into_iter().filter_map(|url| self.reach.url_of(url)).collect()
+        Ok(Ok(Target::new(store, StoreKey::new(reachable.key)?)))
     }
 
     async fn store(&self, reachable: &Reachable) -> Result<Arc<dyn Store>> {

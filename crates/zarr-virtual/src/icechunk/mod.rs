@@ -9,6 +9,7 @@ mod flatbuffer;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
+use futures::future::FutureExt;
 use zarr_core::store::{
     Bytes, Capabilities, GetOptions, Listing, Result, Store, StoreKey, StorePrefix, async_trait,
 };
@@ -20,6 +21,7 @@ use self::file::{
     nodes,
 };
 use crate::reach::Reach;
+use crate::shared_work::SharedWork;
 use crate::source::{Reference, Source, capabilities_over};
 use crate::target::Target;
 use crate::targets::{OpenTargetStore, Targets};
@@ -43,6 +45,8 @@ pub struct Icechunk {
     /// By their paths, without `/` around them.
     nodes: BTreeMap<String, Node>,
     manifests: Mutex<Manifests>,
+    /// The manifests that are being read.
+    reading: SharedWork<[u8; 12], Bytes>,
     targets: Targets,
     /// The targets of virtual chunks, by their locations.
     opened: Mutex<HashMap<(String, Check), Target>>,
@@ -142,8 +146,11 @@ impl Icechunk {
         if let Some(kept) = sync::lock(&self.manifests).kept.get(id) {
             return Ok(kept.clone());
         }
-        let key = format!("manifests/{}", name(id));
-        let buffer = read_buffer(&*self.store, &key, Kind::Manifest).await?;
+        let read = self.reading.result(*id, || {
+            let (store, key) = (self.store.clone(), format!("manifests/{}", name(id)));
+            async move { read_buffer(&*store, &key, Kind::Manifest).await }.boxed()
+        });
+        let buffer = read.await?;
         let mut manifests = sync::lock(&self.manifests);
         if manifests.size.saturating_add(buffer.len()) > MAX_KEPT {
             *manifests = Manifests::default();

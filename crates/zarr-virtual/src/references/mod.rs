@@ -19,7 +19,7 @@ use zarr_core::{StoreError, without_secrets};
 use self::parse::{Entry, Table};
 pub use self::write::{DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join, places};
 use crate::reach::Reach;
-use crate::source::{Reference, Source};
+use crate::source::{IN_FLIGHT, Reference, Source};
 use crate::target::Target;
 use crate::targets::{OpenTargetStore, Targets};
 
@@ -155,7 +155,7 @@ impl Source for References {
 
     fn capabilities(&self) -> Capabilities {
         let (local, cheap_ranges) = (self.is_local, self.is_local);
-        Capabilities { local, cheap_ranges, ..Capabilities::READ_ONLY }
+        Capabilities { local, cheap_ranges, in_flight: IN_FLIGHT, ..Capabilities::READ_ONLY }
     }
 
     async fn find(&self, key: &StoreKey) -> Result<Option<Reference>> {

@@ -4,6 +4,7 @@ mod common;
 mod hdf5;
 mod icechunk;
 mod joined;
+mod merged;
 mod n5;
 mod netcdf3;
 mod parquet;
