@@ -21,6 +21,7 @@ fn months_are_read_as_one_hierarchy() {
     assert_eq!((&summary["axis"], &summary["arrays"]), (&"time".into(), &10u64.into()));
     assert!(summary["references"].as_u64().unwrap() > 10);
     assert_eq!(summary["allow_target"].to_string(), "[]");
+    assert!(summary["compared_chunks"].as_u64().unwrap() > 10);
     assert_eq!(
         folder.good("get all.json/time").text().trim(),
         "[0.0,1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0]"
