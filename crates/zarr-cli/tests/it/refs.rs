@@ -106,6 +106,16 @@ fn nothing_is_overwritten_unasked() {
     folder.good("diff feb.nc all.json");
 }
 
+/// Whoever requests them would get an error, and the reason is known now.
+#[test]
+fn a_server_names_references_that_may_not_be_followed_when_it_starts() {
+    let folder = months();
+    fs::create_dir(folder.path("refs")).unwrap();
+    folder.good("refs jan.nc -o refs/jan.json --relative --no-verify");
+    let why = folder.bad("serve refs/jan.json --strict", 2);
+    assert!(why.contains("../jan.nc") && why.contains("--allow-target file:///"), "{why}");
+}
+
 /// Nothing disappears without a word.
 #[test]
 fn arrays_that_cannot_be_read_in_place_are_named() {

@@ -6,7 +6,7 @@
 pub(crate) mod file;
 mod flatbuffer;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use futures::future::FutureExt;
@@ -215,17 +215,8 @@ impl Source for Icechunk {
 
     async fn places(&self) -> Result<Vec<String>> {
         let mut places = self.store.places().await?;
-        let mut locations = BTreeSet::new();
-        for node in self.nodes.values() {
-            for manifest in node.manifests.iter().flatten() {
-                let buffer = self.manifest(&manifest.id).await?;
-                let read = add_locations(&buffer, &node.id, &mut locations);
-                read.map_err(|why| {
-                    damaged(&*self.store, &format!("manifests/{}", name(&manifest.id)), &why)
-                })?;
-            }
-        }
-        places.extend(self.targets.places(locations.iter().map(String::as_str)));
+        let locations = self.locations().await?;
+        places.extend(self.targets.places(locations.keys().map(String::as_str)));
         Ok(places)
     }
 
@@ -288,6 +279,16 @@ impl Source for Icechunk {
                 listed.map_err(|why| {
                     damaged(&*self.store, &format!("manifests/{}", name(&manifest.id)), &why)
                 })?;
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        // Elsewhere each manifest would be a request.
+        if !self.store.capabilities().local {
+            return Ok(Vec::new());
+        }
+        let locations = self.locations().await?;
+        let references = locations.iter().map(|(location, key)| (key.as_str(), location.as_str()));
+        self.targets.refused(references, String::new)
+    }
+
             }
         }
         Ok(Listing::of_names(prefix, names.iter().map(String::as_str)))

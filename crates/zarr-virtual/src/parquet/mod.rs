@@ -4,7 +4,7 @@
 mod columns;
 mod thrift;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use futures::future::FutureExt;
@@ -185,9 +185,11 @@ impl ParquetReferences {
         Ok(rows)
     }
 
-    /// The URLs in all files with rows. A store that cannot list them is a web server, whose references lead to no local file.
-    async fn urls(&self) -> Result<BTreeSet<String>> {
-        let mut urls: BTreeSet<String> = self.null_url.iter().cloned().collect();
+    /// The URLs in all files with rows, each with the name of a file that it is in. A store that cannot list them is a web server,
+    /// whose references lead to no local file.
+    async fn urls(&self) -> Result<BTreeMap<String, String>> {
+        let mut urls = BTreeMap::new();
+        urls.extend(self.null_url.iter().map(|url| (url.clone(), DOCUMENTS.to_owned())));
         if !self.store.capabilities().list {
             return Ok(urls);
         }
@@ -199,8 +201,13 @@ impl ParquetReferences {
                     continue;
                 }
                 let Some(rows) = self.rows(key.as_str()).await? else { continue };
-                let paths = (0..rows.len).filter_map(|row| Rows::bytes(&rows.paths, row));
-                urls.extend(paths.filter_map(|path| String::from_utf8(path.to_vec()).ok()));
+                for path in (0..rows.len).filter_map(|row| Rows::bytes(&rows.paths, row)) {
+                    if let Ok(url) = std::str::from_utf8(&path)
+                        && !urls.contains_key(url)
+                    {
+                        urls.insert(url.to_owned(), key.to_string());
+                    }
+                }
             }
         }
         Ok(urls)
@@ -215,13 +222,6 @@ impl ParquetReferences {
     }
 }
 
-impl Rows {
-    /// Bytes of a row; `None` for null, or a column that is left out.
-    fn bytes(column: &Option<Column>, row: usize) -> Option<Bytes> {
-        match column {
-            Some(Column::Bytes(values)) => values.get(row)?.clone(),
-            _ => None,
-        }
 /// Reads the rows of a file; `None` if there is no such file.
 async fn read_rows(store: &dyn Store, name: &str) -> Result<Option<Arc<Rows>>> {
     let got = store.get(&StoreKey::new(name)?, GetOptions::at_most(MAX_FILE)).await?;
@@ -243,6 +243,13 @@ async fn read_rows(store: &dyn Store, name: &str) -> Result<Option<Arc<Rows>>> {
     Ok(Some(Arc::new(Rows { paths, offsets, sizes, raw, len })))
 }
 
+impl Rows {
+    /// Bytes of a row; `None` for null, or a column that is left out.
+    fn bytes(column: &Option<Column>, row: usize) -> Option<Bytes> {
+        match column {
+            Some(Column::Bytes(values)) => values.get(row)?.clone(),
+            _ => None,
+        }
     }
 
     /// A number of a row, 0 for null.
@@ -303,8 +310,18 @@ impl Source for ParquetReferences {
     async fn places(&self) -> Result<Vec<String>> {
         let mut places = self.store.places().await?;
         let urls = self.urls().await?;
-        places.extend(self.targets.places(urls.iter().map(String::as_str)));
+        places.extend(self.targets.places(urls.keys().map(String::as_str)));
         Ok(places)
+    }
+
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        // Elsewhere each file would be a request.
+        if !self.store.capabilities().local {
+            return Ok(Vec::new());
+        }
+        let urls = self.urls().await?;
+        self.targets
+            .refused(urls.iter().map(|(url, file)| (file.as_str(), url.as_str())), String::new)
     }
 
     fn capabilities(&self) -> Capabilities {

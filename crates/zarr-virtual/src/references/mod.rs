@@ -27,7 +27,7 @@ use crate::targets::{OpenTargetStore, Targets};
 const MAX_FILE: u64 = 1 << 30;
 /// The most prefixes that an error lists.
 const MAX_LISTED_PREFIXES: usize = 5;
-/// The most targets that are looked at to list prefixes.
+/// The most targets that are looked at to list prefixes, or those that may not be read.
 const MAX_COUNTED_TARGETS: usize = 100_000;
 
 /// The references of a file, which [`ReferenceStore::over`](crate::ReferenceStore::over) makes a store of.
@@ -152,6 +152,20 @@ impl Source for References {
         places.extend(self.targets.places(self.table.urls.iter().map(|url| &**url)));
         Ok(places)
     }
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        // A key for each of the targets, which may be fewer by far.
+        let mut keys: Vec<Option<&str>> = vec![None; self.table.urls.len()];
+        for (key, entry) in &self.table.entries {
+            if let Entry::Part(target, ..) | Entry::Whole(target) = entry {
+                keys[*target as usize].get_or_insert(key);
+            }
+        }
+        let keys = keys.into_iter().zip(&self.table.urls);
+        let references = keys.filter_map(|(key, url)| Some((key?, &**url)));
+        let references = references.take(MAX_COUNTED_TARGETS);
+        self.targets.refused(references, || format!(", which lead to {}", self.prefixes()))
+    }
+
 
     fn capabilities(&self) -> Capabilities {
         let (local, cheap_ranges) = (self.is_local, self.is_local);
