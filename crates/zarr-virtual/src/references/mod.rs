@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use zarr_core::runtime::spawn_blocking;
 use zarr_core::store::{
-    Bytes, Capabilities, Listing, Result, StoreKey, StorePrefix, async_trait, check_size,
+    Bytes, Capabilities, GetOptions, Listing, Result, StoreKey, StorePrefix, async_trait,
 };
 use zarr_core::{StoreError, without_secrets};
 
@@ -76,9 +76,8 @@ impl References {
         options: ReferenceOptions,
         open: OpenTargetStore,
     ) -> Result<References> {
-        let size = file.size().await?;
-        check_size(file.key(), size, MAX_FILE)?;
-        let text = file.read(std::slice::from_ref(&(0..size))).await?.pop().unwrap_or_default();
+        let got = file.store().get(file.key(), GetOptions::at_most(MAX_FILE)).await?;
+        let text = got.and_then(|got| got.bytes).ok_or_else(|| file.absent(false))?;
         let null_url = options.target.clone();
         // Parsing takes seconds if there are millions.
         let parsed = spawn_blocking(move || parse::parse(&text, null_url.as_deref())).await;
@@ -152,6 +151,7 @@ impl Source for References {
         places.extend(self.targets.places(self.table.urls.iter().map(|url| &**url)));
         Ok(places)
     }
+
     async fn refused_targets(&self) -> Result<Vec<StoreError>> {
         // A key for each of the targets, which may be fewer by far.
         let mut keys: Vec<Option<&str>> = vec![None; self.table.urls.len()];
@@ -165,7 +165,6 @@ impl Source for References {
         let references = references.take(MAX_COUNTED_TARGETS);
         self.targets.refused(references, || format!(", which lead to {}", self.prefixes()))
     }
-
 
     fn capabilities(&self) -> Capabilities {
         let (local, cheap_ranges) = (self.is_local, self.is_local);

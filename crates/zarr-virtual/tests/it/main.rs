@@ -9,3 +9,4 @@ mod n5;
 mod netcdf3;
 mod parquet;
 mod references;
+mod requests;
