@@ -91,6 +91,14 @@ impl WholeFile {
         Ok(WholeFile { place, file: Written::Temporary(file) })
     }
 
+    /// Where the bytes that were written are until the file gets its name; `None` of a device or a pipe.
+    pub fn temporary_path(&self) -> Option<&Path> {
+        match &self.file {
+            Written::Temporary(file) => Some(file.path()),
+            Written::Device(_) => None,
+        }
+    }
+
     /// Gives the file its name. One that is dropped before leaves nothing.
     pub fn persist(self) -> io::Result<()> {
         match self.file {

@@ -53,7 +53,9 @@ pub fn refs(
     };
     let open_options = origin.options();
     let made = Reporter::new(None).run(py, move |_| {
-        let joined = join(&files, &open_options, &options)?;
+        let mut joined = join(&files, &open_options, &options)?;
+        // The object may live for long.
+        joined.close_files();
         let mut read = Vec::new();
         for file in &files {
             read.extend(places(file, &open_options)?);

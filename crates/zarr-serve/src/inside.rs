@@ -88,6 +88,10 @@ impl SyncStore for Inside {
         self.0.places()
     }
 
+    fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        self.0.refused_targets()
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.public_options()
     }

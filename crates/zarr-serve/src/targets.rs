@@ -9,7 +9,9 @@ use std::time::{Duration, Instant, SystemTime};
 use zarr::store::{ListOptions, Store, StoreKey, StorePrefix};
 use zarr::stores::PrefixStore;
 use zarr::sync::lock;
-use zarr::{AccessError, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Result};
+use zarr::{
+    AccessError, Error, ErrorKind, Hierarchy, Node, NodePath, OpenOptions, Result, StoreError,
+};
 
 use crate::api::KnownNodes;
 use crate::hidden::Hidden;
@@ -241,6 +243,19 @@ impl Targets {
             Root::Hierarchy(served) => (served.name(), false),
             Root::Folder(folder) => (folder.name.as_str(), true),
         })
+    }
+
+    /// The references in targets that may not be followed under the options with which these were opened, each with the name of the
+    /// target: requests for them would fail, and no other error would tell before.
+    pub fn refused(&self) -> Vec<(&str, StoreError)> {
+        let mut refused = Vec::new();
+        for root in &self.roots {
+            let Root::Hierarchy(served) = root else { continue };
+            // References that cannot be read now are named when they are requested.
+            let found = served.store().to_sync().refused_targets().unwrap_or_default();
+            refused.extend(found.into_iter().map(|error| (served.name(), error)));
+        }
+        refused
     }
 
     /// The hierarchy whose name a path of segments begins with, and what follows the name, without a `/` before it.

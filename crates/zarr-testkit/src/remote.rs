@@ -39,6 +39,10 @@ impl Store for Remote {
         self.0.places().await
     }
 
+    async fn refused_targets(&self) -> Result<Vec<StoreError>, StoreError> {
+        self.0.refused_targets().await
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.public_options()
     }

@@ -241,6 +241,10 @@ impl SyncStore for CheckedStore {
         self.store.places()
     }
 
+    fn refused_targets(&self) -> Result<Vec<StoreError>, StoreError> {
+        self.store.refused_targets()
+    }
+
     /// Without `cheap_ranges`: a part of an object costs all of it.
     fn capabilities(&self) -> Capabilities {
         Capabilities { cheap_ranges: false, ..self.store.capabilities() }

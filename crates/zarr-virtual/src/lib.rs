@@ -22,6 +22,7 @@
     allow(dead_code, unused_imports)
 )]
 
+mod gather;
 #[cfg(feature = "hdf5")]
 pub mod hdf5;
 #[cfg(feature = "icechunk")]
@@ -40,6 +41,9 @@ pub mod parquet;
 pub mod reach;
 #[cfg(feature = "references")]
 pub mod references;
+mod shared_error;
+#[cfg(any(feature = "references", feature = "icechunk"))]
+mod shared_work;
 mod source;
 mod store;
 mod target;

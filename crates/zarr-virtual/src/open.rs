@@ -15,7 +15,7 @@ const N5_OPTIONS: &[&str] = &["axes"];
 const REFERENCE_OPTIONS: &[&str] = &["allow_target", "root", "target"];
 
 #[cfg(feature = "icechunk")]
-const ICECHUNK_OPTIONS: &[&str] = &["allow_target", "branch", "snapshot", "tag"];
+const ICECHUNK_OPTIONS: &[&str] = &["allow_target", "branch", "container", "snapshot", "tag"];
 
 /// Options of a store, by name.
 type Options = [(String, String)];
@@ -243,17 +243,26 @@ fn open_icechunk(
         (None, None, Some(id)) => Wanted::Snapshot(id),
         _ => return Err(invalid("give one of `branch`, `tag` and `snapshot`")),
     };
+    let mut containers = std::collections::BTreeMap::new();
+    for line in named("container").unwrap_or_default().lines().filter(|line| !line.is_empty()) {
+        let (name, url) = line
+            .split_once('=')
+            .ok_or_else(|| invalid("the option `container` is `NAME=URL`, a line for each"))?;
+        containers.insert(name.to_owned(), url.to_owned());
+    }
     let store = registry.open_store(url, Access::ReadOnly)?;
-    let allowed = option(&options, "allow_target").unwrap_or_default();
+    // Who names a container allows what is in it.
+    let allowed = option(&options, "allow_target").unwrap_or_default().lines();
+    let allowed = allowed.chain(containers.values().map(String::as_str));
     // References begin with a scheme; those to the repository's own folder are allowed.
     let inside = format!("{}/{}", store.name().trim_end_matches('/'), crate::icechunk::REPOSITORY);
-    let reach = Reach::new(&inside, None, allowed.lines()).map_err(|why| invalid(&why))?;
+    let reach = Reach::new(&inside, None, allowed).map_err(|why| invalid(&why))?;
     let link = match &wanted {
         Wanted::Branch(branch) => format!("icechunk://branch={branch}"),
         Wanted::Tag(tag) => format!("icechunk://tag={tag}"),
         Wanted::Snapshot(id) => format!("icechunk://snapshot={id}"),
     };
-    let options = IcechunkOptions { link, options, wanted, reach };
+    let options = IcechunkOptions { link, options, wanted, reach, containers };
     let source = Icechunk::open(store, options, crate::targets::opener(registry));
     Ok(crate::ReferenceStore::over(zarr_core::runtime::block_on(source)?))
 }

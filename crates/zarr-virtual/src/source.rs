@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use zarr_core::StoreError;
 use zarr_core::store::{Bytes, Capabilities, Listing, Result, StoreKey, StorePrefix, async_trait};
 
 use crate::target::Target;
@@ -12,6 +13,11 @@ use crate::target::Target;
 /// `{"attributes": {"scale": "float32"}, "unlimited": [true, false]}`. `zarr-nczarr` reads it for a copy to NCZarr.
 #[cfg(any(feature = "hdf5", feature = "netcdf3"))]
 pub(crate) const NETCDF_TYPES: &str = "netcdf_types.json";
+
+/// How many reads are best under way of references whose targets may be in several stores. Neighbours are read together, and each
+/// store itself bounds its requests.
+#[cfg(feature = "references")]
+pub(crate) const IN_FLIGHT: usize = 256;
 
 /// A format whose data lie in other files: finds the bytes of a key, and the keys in a folder.
 ///
@@ -39,6 +45,15 @@ pub trait Source: fmt::Debug + Send + Sync + 'static {
     /// If the source could not be read.
     async fn places(&self) -> Result<Vec<String>> {
         Ok(vec![self.name()])
+    }
+
+    /// The references that may not be followed, as far as that is known without a request to a server: for each place that they lead
+    /// to, the error that reading one of them gives.
+    ///
+    /// # Errors
+    /// If the source could not be read.
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        Ok(Vec::new())
     }
 
     /// What the store can do: reading, and listing where the format tells all keys. `local` and `cheap_ranges` only if all

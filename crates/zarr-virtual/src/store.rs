@@ -127,6 +127,10 @@ impl Store for ReferenceStore {
         self.source.places().await
     }
 
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        self.source.refused_targets().await
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.source.capabilities().read_only()
     }
@@ -281,6 +285,10 @@ impl SyncStore for Local {
 
     fn places(&self) -> Result<Vec<String>> {
         block_on(self.0.places())
+    }
+
+    fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        block_on(self.0.refused_targets())
     }
 
     fn capabilities(&self) -> Capabilities {

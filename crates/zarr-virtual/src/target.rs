@@ -6,15 +6,21 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::time::UNIX_EPOCH;
 
+use futures::future::{FutureExt, try_join_all};
 use zarr_core::store::{
-    ByteRange, Bytes, Result, Snapshot, SnapshotOptions, Store, StoreKey, Version,
+    ByteRange, Bytes, Result, Snapshot, SnapshotOptions, Store, StoreKey, Version, slice,
 };
 use zarr_core::{StoreError, split_query, sync};
 
+use crate::gather::{Gathering, Pieces, Share};
 use crate::location::{encoded, is_encoded};
+use crate::shared_error::repeated;
 
 /// A value of another store, which references lead to. Clones share the version that the first reading found: when
 /// another value takes its place, reading fails with [`StoreError::Changed`].
+///
+/// Of a store that is not local, ranges that lie close together and are read at the same time through clones are one request: at
+/// most 64 KiB are between them, and one request brings at most 16 MiB, unless a single range is longer.
 #[derive(Clone)]
 pub struct Target(Arc<Inner>);
 
@@ -26,6 +32,16 @@ struct Inner {
     /// The latest second since 1970 in which it may have been set, where a reference says so.
     last_modified: Option<u32>,
     version: Mutex<Option<Version>>,
+    gathering: Gathering,
+}
+
+/// Ranges of a value.
+enum Parts {
+    All(Vec<Bytes>),
+    /// The value, of this size, ends before one of them does.
+    TooShort {
+        size: u64,
+    },
 }
 
 impl fmt::Debug for Target {
@@ -37,8 +53,8 @@ impl fmt::Debug for Target {
 impl Target {
     /// The value of `key`. Nothing is read yet.
     pub fn new(store: Arc<dyn Store>, key: StoreKey) -> Target {
-        let (etag, last_modified, version) = Default::default();
-        Target(Arc::new(Inner { store, key, etag, last_modified, version }))
+        let (etag, last_modified, version, gathering) = Default::default();
+        Target(Arc::new(Inner { store, key, etag, last_modified, version, gathering }))
     }
 
     /// The same value, which must have this ETag, and must not have been set after this second since 1970, as far as its store
@@ -46,8 +62,8 @@ impl Target {
     #[must_use]
     pub fn with_check(&self, etag: Option<String>, last_modified: Option<u32>) -> Target {
         let (store, key) = (self.0.store.clone(), self.0.key.clone());
-        let version = Mutex::default();
-        Target(Arc::new(Inner { store, key, etag, last_modified, version }))
+        let (version, gathering) = Default::default();
+        Target(Arc::new(Inner { store, key, etag, last_modified, version, gathering }))
     }
 
     /// The store that it is in.
@@ -87,7 +103,7 @@ impl Target {
         // The size may be known only after the first reading, be it of no ranges.
         value.read(&[]).await?;
         self.check(&*value)?;
-        self.pin(value.version());
+        self.pin(value.version())?;
         Ok(value.size())
     }
 
@@ -97,6 +113,51 @@ impl Target {
     /// [`StoreError::Io`] if it is absent, or ends before a range does; [`StoreError::Changed`] if it is not what was read
     /// before; the store's own.
     pub async fn read(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        // Each thread reads local files by itself: to wait for another takes longer than to read some KiB.
+        if self.0.store.capabilities().local || ranges.is_empty() {
+            return self.read_alone(ranges).await;
+        }
+        let share = self.0.gathering.join(ranges, |ranges| {
+            let target = self.clone();
+            async move { target.read_block(&ranges).await.map_err(Arc::new) }.boxed()
+        });
+        let Share::Blocks(blocks) = share.await else { return self.read_alone(ranges).await };
+        let blocks: Vec<Arc<Pieces>> = match try_join_all(blocks).await {
+            Ok(blocks) => blocks.into_iter().flatten().collect(),
+            // A store that demands a version may say so, too, where a range of another reader is beyond the end.
+            Err(error) if matches!(*error, StoreError::Changed { .. }) => Vec::new(),
+            Err(error) => return Err(repeated(&error)),
+        };
+        let found = ranges
+            .iter()
+            .map(|range| blocks.iter().find_map(|pieces| slice(pieces, range)))
+            .collect::<Option<Vec<Bytes>>>();
+        match found {
+            Some(parts) => Ok(parts),
+            // One of the ranges is wrong: who has a right one gets its bytes, the other reader its error.
+            None => self.read_alone(ranges).await,
+        }
+    }
+
+    /// Neighbouring ranges, each with its offset; `None` if the value ends before one of them does.
+    async fn read_block(&self, ranges: &[Range<u64>]) -> Result<Option<Arc<Pieces>>> {
+        match self.read_parts(ranges).await? {
+            Parts::All(parts) => {
+                Ok(Some(Arc::new(ranges.iter().map(|range| range.start).zip(parts).collect())))
+            }
+            Parts::TooShort { .. } => Ok(None),
+        }
+    }
+
+    /// Reads ranges without those of other readers.
+    async fn read_alone(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        match self.read_parts(ranges).await? {
+            Parts::All(parts) => Ok(parts),
+            Parts::TooShort { size } => Err(self.too_short(ranges, size)),
+        }
+    }
+
+    async fn read_parts(&self, ranges: &[Range<u64>]) -> Result<Parts> {
         let asked: Vec<ByteRange> = ranges.iter().cloned().map(ByteRange::from).collect();
         let pinned = self.version();
         let how = SnapshotOptions {
@@ -107,19 +168,19 @@ impl Target {
         let value = self.0.store.open(&self.0.key, how).await?;
         let value = value.ok_or_else(|| self.absent(pinned.is_some()))?;
         let parts = match value.read(&asked).await {
-            Err(StoreError::Range { size, .. }) => return Err(self.too_short(ranges, size)),
+            Err(StoreError::Range { size, .. }) => return Ok(Parts::TooShort { size }),
             other => other?,
         };
         self.check(&*value)?;
-        self.pin(value.version());
+        self.pin(value.version())?;
         let are_complete = ranges
             .iter()
             .zip(&parts)
             .all(|(range, part)| part.len() as u64 == range.end.saturating_sub(range.start));
         if parts.len() != ranges.len() || !are_complete {
-            return Err(self.too_short(ranges, value.size()));
+            return Ok(Parts::TooShort { size: value.size() });
         }
-        Ok(parts)
+        Ok(Parts::All(parts))
     }
 
     /// The first bytes, at most `limit`: all of them if it has fewer.
@@ -142,7 +203,7 @@ impl Target {
             other => other?,
         };
         self.check(&*value)?;
-        self.pin(value.version());
+        self.pin(value.version())?;
         Ok(parts.into_iter().next().unwrap_or_default())
     }
 
@@ -168,11 +229,19 @@ impl Target {
         Ok(())
     }
 
-    /// Makes every later reading demand this version.
-    fn pin(&self, version: Option<Version>) {
+    /// Makes every later reading demand this version. Of readings that began before one was known, all must have found the
+    /// same.
+    fn pin(&self, version: Option<Version>) -> Result<()> {
         let mut pinned = sync::lock(&self.0.version);
-        if pinned.is_none() {
-            *pinned = version;
+        match (&*pinned, &version) {
+            (Some(first), Some(found)) if first != found => {
+                Err(StoreError::Changed { key: self.name() })
+            }
+            (Some(_), _) => Ok(()),
+            (None, _) => {
+                *pinned = version;
+                Ok(())
+            }
         }
     }
 

@@ -34,6 +34,9 @@ reference file. Attributes are those of the first file. Everything else must be 
 elements of arrays without that dimension. Each file but the last must have whole chunks along the dimension; uncompressed chunks
 are split where that makes them line up.
 
+Before the reference file appears it is read and compared with the files: all of an array that has up to 64 chunks, and 64 chunks,
+spread evenly, of a larger one.
+
 Arrays whose elements cannot be read in place, for example because a filter is not supported, are left out and named; with --strict
 that is an error.")]
 pub(crate) struct Refs {
@@ -62,7 +65,8 @@ pub(crate) struct Refs {
     /// Leave out the node of this path, and those below
     #[arg(long, value_name = "PATH")]
     exclude: Vec<String>,
-    /// Take the elements of arrays without the joined dimension from the first file, without comparing them
+    /// Take the elements of arrays without the joined dimension from the first file, without comparing them, and do not compare
+    /// what the references lead to with the files
     #[arg(long)]
     no_verify: bool,
 }
@@ -99,8 +103,8 @@ impl Refs {
         if to_stdout {
             return Ok(joined.write_json(&urls, out)?);
         }
-        self.write(&joined, &urls)?;
-        self.tell(session, &joined, out)
+        let compared = self.write(session, &joined, &urls)?;
+        self.tell(session, &joined, compared, out)
     }
 
     /// Refuses to replace a file that the user did not name for that, and what the references are to be made of.
@@ -132,16 +136,29 @@ impl Refs {
         Ok(())
     }
 
-    fn write(&self, joined: &Joined, urls: &[String]) -> Result<(), Failure> {
+    /// Writes the reference file. Before it gets its name it is read and compared with the files; returns how many chunks were.
+    fn write(&self, session: &Session, joined: &Joined, urls: &[String]) -> Result<u64, Failure> {
         let failed = |e| Failure::Stream("cannot write the file of --output", e);
         let file = WholeFile::create(&self.output).map_err(failed)?;
         let mut file = BufWriter::with_capacity(1 << 16, file);
         joined.write_json(urls, &mut file).map_err(failed)?;
-        file.into_inner().map_err(|e| failed(e.into_error()))?.persist().map_err(failed)
+        let file = file.into_inner().map_err(|e| failed(e.into_error()))?;
+        let compared = match file.temporary_path() {
+            Some(path) if !self.no_verify => joined.verify(path, &session.options()?)?,
+            _ => 0,
+        };
+        file.persist().map_err(failed)?;
+        Ok(compared)
     }
 
     /// Says what was written, and what reading it takes.
-    fn tell(&self, session: &Session, joined: &Joined, out: Out<'_>) -> Result<(), Failure> {
+    fn tell(
+        &self,
+        session: &Session,
+        joined: &Joined,
+        compared: u64,
+        out: Out<'_>,
+    ) -> Result<(), Failure> {
         let prefixes = joined.prefixes_to_allow(&self.output);
         if session.is_json() {
             let summary = Object::new()
@@ -150,6 +167,7 @@ impl Refs {
                 .with("arrays", joined.arrays as u64)
                 .with("references", joined.references() as u64)
                 .with("inlined", joined.inlined() as u64)
+                .with("compared_chunks", compared)
                 .with("allow_target", prefixes);
             return Ok(writeln!(out, "{}", Json::from(summary))?);
         }
@@ -157,8 +175,12 @@ impl Refs {
             Some(axis) => format!(", joined along `{axis}`"),
             None => String::new(),
         };
+        let verified = match compared {
+            0 => String::new(),
+            _ => format!("; compared {} with the files", human::plural(compared, "chunk")),
+        };
         session.talk(&format!(
-            "wrote {} to {}{axis}, and {} inlined",
+            "wrote {} to {}{axis}, and {} inlined{verified}",
             human::plural(joined.references() as u64, "reference"),
             human::plural(self.files.len() as u64, "file"),
             human::plural(joined.inlined() as u64, "chunk"),

@@ -83,6 +83,7 @@ impl Serve {
             kept: memory / 8,
         };
         let targets = Targets::open(&self.targets, &options)?;
+        tell_refused(session, &targets)?;
         let server = Server::new(targets, self.options(session)?).map_err(|e| {
             let port = self.port.map_or("a free port".into(), |port| format!("port {port}"));
             Failure::usage(format!(
@@ -150,6 +151,22 @@ impl Serve {
             ..ServeOptions::default()
         })
     }
+}
+
+/// Names references that may not be followed, before somebody requests them. With `--strict` that is an error.
+fn tell_refused(session: &Session, targets: &Targets) -> Result<(), Failure> {
+    for (name, error) in targets.refused() {
+        if session.is_strict() {
+            return Err(zarr::Error::from(error).at_store(name).into());
+        }
+        let _ = writeln!(
+            io::stderr(),
+            "warning: {}: {}",
+            printable(name),
+            printable(&error.to_string())
+        );
+    }
+    Ok(())
 }
 
 /// Whether a text is a scheme and a host, as the origin of a page is.

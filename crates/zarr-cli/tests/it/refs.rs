@@ -21,6 +21,7 @@ fn months_are_read_as_one_hierarchy() {
     assert_eq!((&summary["axis"], &summary["arrays"]), (&"time".into(), &10u64.into()));
     assert!(summary["references"].as_u64().unwrap() > 10);
     assert_eq!(summary["allow_target"].to_string(), "[]");
+    assert!(summary["compared_chunks"].as_u64().unwrap() > 10);
     assert_eq!(
         folder.good("get all.json/time").text().trim(),
         "[0.0,1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0]"
@@ -103,6 +104,16 @@ fn nothing_is_overwritten_unasked() {
     folder.bad("refs feb.nc -o all.json", 2);
     folder.good("refs feb.nc -o all.json --overwrite");
     folder.good("diff feb.nc all.json");
+}
+
+/// Whoever requests them would get an error, and the reason is known now.
+#[test]
+fn a_server_names_references_that_may_not_be_followed_when_it_starts() {
+    let folder = months();
+    fs::create_dir(folder.path("refs")).unwrap();
+    folder.good("refs jan.nc -o refs/jan.json --relative --no-verify");
+    let why = folder.bad("serve refs/jan.json --strict", 2);
+    assert!(why.contains("../jan.nc") && why.contains("--allow-target file:///"), "{why}");
 }
 
 /// Nothing disappears without a word.

@@ -55,6 +55,10 @@ impl SyncStore for BlockOn {
         block_on(self.0.places())
     }
 
+    fn refused_targets(&self) -> Result<Vec<StoreError>, StoreError> {
+        block_on(self.0.refused_targets())
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.0.capabilities()
     }

@@ -83,6 +83,13 @@ impl Store for FromSync {
         self.spawn_blocking(|store| store.places()).await
     }
 
+    async fn refused_targets(&self) -> Result<Vec<StoreError>, StoreError> {
+        if may_block() {
+            return self.0.refused_targets();
+        }
+        self.spawn_blocking(|store| store.refused_targets()).await
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.0.public_options()
     }

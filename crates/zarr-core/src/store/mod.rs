@@ -83,6 +83,15 @@ pub trait Store: Debug + Send + Sync + 'static {
         Ok(vec![self.name()])
     }
 
+    /// The references that may not be followed under the options with which the store was opened: for each place that they lead to,
+    /// the error that reading one of them gives. Only those that are known without a request to a server.
+    ///
+    /// # Errors
+    /// When the references could not be read.
+    async fn refused_targets(&self) -> Result<Vec<StoreError>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// The same store for callers that block, if its calls never wait for a network. Its readers skip the futures.
     fn as_sync(&self) -> Option<&Arc<dyn SyncStore>> {
         None

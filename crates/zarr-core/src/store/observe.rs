@@ -221,6 +221,10 @@ impl Store for ObservedStore {
         self.store.places().await
     }
 
+    async fn refused_targets(&self) -> Result<Vec<StoreError>, StoreError> {
+        self.store.refused_targets().await
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.store.public_options()
     }

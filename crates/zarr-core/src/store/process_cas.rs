@@ -66,6 +66,10 @@ impl SyncStore for ProcessCas {
         self.0.places()
     }
 
+    fn refused_targets(&self) -> Result<Vec<StoreError>, StoreError> {
+        self.0.refused_targets()
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { swap: true, swap_erase: true, create: false, ..self.0.capabilities() }
     }

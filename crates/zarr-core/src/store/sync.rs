@@ -38,6 +38,14 @@ pub trait SyncStore: Debug + Send + Sync + 'static {
         Ok(vec![self.name()])
     }
 
+    /// The references that may not be followed.
+    ///
+    /// # Errors
+    /// As [`Store::refused_targets`](super::Store::refused_targets).
+    fn refused_targets(&self) -> Result<Vec<StoreError>, StoreError> {
+        Ok(Vec::new())
+    }
+
     /// The value of `key`; `None` if it is absent. A store that holds all of it returns [`GetOptions::answer`].
     ///
     /// # Errors

@@ -70,6 +70,10 @@ impl Store for Inline {
         self.store.places().await
     }
 
+    async fn refused_targets(&self) -> Result<Vec<StoreError>, StoreError> {
+        self.store.refused_targets().await
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { list: true, ..self.store.capabilities().read_only() }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use zarr_core::StoreError;
 use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result, Snapshot,
     SnapshotOptions, Store, StoreKey, StorePrefix,
@@ -77,6 +78,10 @@ impl Store for PrefixStore {
         // What references lead to is not below the prefix.
         let is_own = places == [self.store.name()];
         Ok(if is_own { vec![self.name()] } else { places })
+    }
+
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        self.store.refused_targets().await
     }
 
     fn public_options(&self) -> Vec<(String, String)> {

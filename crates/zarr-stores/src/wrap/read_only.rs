@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use zarr_core::StoreError;
 use zarr_core::store::{
     Capabilities, GetOptions, Got, ListOptions, Listing, Result, Snapshot, SnapshotOptions, Store,
     StoreKey, StorePrefix,
@@ -39,6 +40,10 @@ impl Store for ReadOnlyStore {
 
     async fn places(&self) -> Result<Vec<String>> {
         self.0.places().await
+    }
+
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        self.0.refused_targets().await
     }
 
     fn public_options(&self) -> Vec<(String, String)> {

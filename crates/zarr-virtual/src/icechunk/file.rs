@@ -1,6 +1,6 @@
 //! Reads the files of an Icechunk repository: their header, and what they hold (V-074).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use zarr_core::store::Bytes;
@@ -280,17 +280,18 @@ pub(super) fn for_each_chunk(
     Ok(())
 }
 
-/// Adds the files outside the repository that chunks of an array in a manifest are in.
+/// Adds the files outside the repository that chunks of an array in a manifest are in. `key` is kept with those that are new.
 pub(super) fn add_locations(
     buffer: &Bytes,
     node: &[u8; 8],
-    locations: &mut BTreeSet<String>,
+    key: &str,
+    locations: &mut BTreeMap<String, String>,
 ) -> Result<(), String> {
     let manifest = Table::root(buffer)?;
     let Some(refs) = refs(&manifest, node)? else { return Ok(()) };
     for index in 0..refs.len {
         if let Chunk::Virtual { location, .. } = chunk(buffer, &manifest, &refs.table(index)?)? {
-            locations.insert(location);
+            locations.entry(location).or_insert_with(|| key.to_owned());
         }
     }
     Ok(())

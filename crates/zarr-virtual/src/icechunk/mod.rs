@@ -6,9 +6,10 @@
 pub(crate) mod file;
 mod flatbuffer;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
+use futures::future::FutureExt;
 use zarr_core::store::{
     Bytes, Capabilities, GetOptions, Listing, Result, Store, StoreKey, StorePrefix, async_trait,
 };
@@ -20,6 +21,7 @@ use self::file::{
     nodes,
 };
 use crate::reach::Reach;
+use crate::shared_work::SharedWork;
 use crate::source::{Reference, Source, capabilities_over};
 use crate::target::Target;
 use crate::targets::{OpenTargetStore, Targets};
@@ -43,7 +45,10 @@ pub struct Icechunk {
     /// By their paths, without `/` around them.
     nodes: BTreeMap<String, Node>,
     manifests: Mutex<Manifests>,
+    /// The manifests that are being read.
+    reading: SharedWork<[u8; 12], Bytes>,
     targets: Targets,
+    containers: BTreeMap<String, String>,
     /// The targets of virtual chunks, by their locations.
     opened: Mutex<HashMap<(String, Check), Target>>,
 }
@@ -66,10 +71,32 @@ pub struct IcechunkOptions {
     pub wanted: Wanted,
     /// What virtual chunks may lead to.
     pub reach: Reach,
+    /// Containers of virtual chunks: what `vcc://NAME/` stands for in locations, by name.
+    pub containers: BTreeMap<String, String>,
 }
 
 fn damaged(store: &dyn Store, key: &str, why: &str) -> StoreError {
     StoreError::Backend(format!("{}: `{key}`: {why}", store.name()).into())
+}
+
+/// The beginning of locations in a container of virtual chunks.
+const CONTAINER: &str = "vcc://";
+
+/// The URL of a location, which may be in one of these containers (V-077).
+///
+/// # Errors
+/// A sentence that says which container is not known.
+fn resolved(location: &str, containers: &BTreeMap<String, String>) -> Result<String, String> {
+    let Some(rest) = location.strip_prefix(CONTAINER) else { return Ok(location.to_owned()) };
+    let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let Some(prefix) = containers.get(name) else {
+        return Err(format!(
+            "where its container `{name}` is, the repository's configuration says, which is not read; name its URL with the \
+             option `container`: `icechunk://container={name}=URL::…`"
+        ));
+    };
+    let slash = if prefix.ends_with('/') { "" } else { "/" };
+    Ok(format!("{prefix}{slash}{path}"))
 }
 
 /// A file of the repository; `None` if it is absent.
@@ -133,17 +160,30 @@ impl Icechunk {
         let listed = nodes(&buffer).map_err(|why| damaged(&*store, &key, &why))?;
         let nodes = listed.into_iter().map(|node| (node.path.clone(), node)).collect();
         let targets = Targets::new(options.reach, open);
-        let IcechunkOptions { link, options, .. } = options;
-        let (manifests, opened) = Default::default();
-        Ok(Icechunk { store, link, options, nodes, manifests, targets, opened })
+        let IcechunkOptions { link, options, containers, .. } = options;
+        let (manifests, reading, opened) = Default::default();
+        Ok(Icechunk {
+            store,
+            link,
+            options,
+            nodes,
+            manifests,
+            reading,
+            targets,
+            containers,
+            opened,
+        })
     }
 
     async fn manifest(&self, id: &[u8; 12]) -> Result<Bytes> {
         if let Some(kept) = sync::lock(&self.manifests).kept.get(id) {
             return Ok(kept.clone());
         }
-        let key = format!("manifests/{}", name(id));
-        let buffer = read_buffer(&*self.store, &key, Kind::Manifest).await?;
+        let read = self.reading.result(*id, || {
+            let (store, key) = (self.store.clone(), format!("manifests/{}", name(id)));
+            async move { read_buffer(&*store, &key, Kind::Manifest).await }.boxed()
+        });
+        let buffer = read.await?;
         let mut manifests = sync::lock(&self.manifests);
         if manifests.size.saturating_add(buffer.len()) > MAX_KEPT {
             *manifests = Manifests::default();
@@ -152,6 +192,25 @@ impl Icechunk {
             manifests.size += buffer.len();
         }
         Ok(buffer)
+    }
+
+    /// The locations of all virtual chunks, each with the prefix of the chunks of an array that has one there.
+    async fn locations(&self) -> Result<BTreeMap<String, String>> {
+        let mut locations = BTreeMap::new();
+        for node in self.nodes.values() {
+            for manifest in node.manifests.iter().flatten() {
+                let buffer = self.manifest(&manifest.id).await?;
+                let key = chunk_key(&node.path, &[]);
+                add_locations(&buffer, &node.id, &key, &mut locations).map_err(|why| {
+                    damaged(&*self.store, &format!("manifests/{}", name(&manifest.id)), &why)
+                })?;
+            }
+        }
+        let urls = locations.into_iter().map(|(location, key)| {
+            let url = resolved(&location, &self.containers).unwrap_or(location);
+            (url, key)
+        });
+        Ok(urls.collect())
     }
 
     /// The array that a key is a chunk of, and the chunk's indices.
@@ -185,7 +244,14 @@ impl Icechunk {
                     Some(target) => target,
                     None => {
                         let (location, check) = place.clone();
-                        let target = self.targets.open(key, &location, String::new).await?;
+                        let url = resolved(&location, &self.containers).map_err(|why| {
+                            StoreError::TargetRefused {
+                                key: key.to_string(),
+                                target: location,
+                                why,
+                            }
+                        })?;
+                        let target = self.targets.open(key, &url, String::new).await?;
                         let target = target.with_check(check.etag, check.last_modified);
                         sync::lock(&self.opened).entry(place).or_insert(target).clone()
                     }
@@ -208,18 +274,19 @@ impl Source for Icechunk {
 
     async fn places(&self) -> Result<Vec<String>> {
         let mut places = self.store.places().await?;
-        let mut locations = BTreeSet::new();
-        for node in self.nodes.values() {
-            for manifest in node.manifests.iter().flatten() {
-                let buffer = self.manifest(&manifest.id).await?;
-                let read = add_locations(&buffer, &node.id, &mut locations);
-                read.map_err(|why| {
-                    damaged(&*self.store, &format!("manifests/{}", name(&manifest.id)), &why)
-                })?;
-            }
-        }
-        places.extend(self.targets.places(locations.iter().map(String::as_str)));
+        let locations = self.locations().await?;
+        places.extend(self.targets.places(locations.keys().map(String::as_str)));
         Ok(places)
+    }
+
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        // Elsewhere each manifest would be a request.
+        if !self.store.capabilities().local {
+            return Ok(Vec::new());
+        }
+        let locations = self.locations().await?;
+        let references = locations.iter().map(|(location, key)| (key.as_str(), location.as_str()));
+        self.targets.refused(references, String::new)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -294,4 +361,21 @@ fn chunk_key(path: &str, indices: &[u32]) -> String {
         key.push_str(&index.to_string());
     }
     key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locations_in_containers_are_below_their_urls() {
+        let containers = [("era5", "s3://bucket/era5/"), ("b", "file:///data")];
+        let containers =
+            containers.into_iter().map(|(name, url)| (name.to_owned(), url.to_owned())).collect();
+        let url = |location| resolved(location, &containers);
+        assert_eq!(url("vcc://era5/1979/a.nc").unwrap(), "s3://bucket/era5/1979/a.nc");
+        assert_eq!(url("vcc://b/a.nc").unwrap(), "file:///data/a.nc");
+        assert_eq!(url("s3://other/vcc://b").unwrap(), "s3://other/vcc://b");
+        assert!(url("vcc://c/a.nc").unwrap_err().contains("container=c=URL"));
+    }
 }

@@ -4,9 +4,10 @@
 mod columns;
 mod thrift;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
+use futures::future::FutureExt;
 use zarr_core::store::{
     Bytes, Capabilities, GetOptions, ListOptions, Listing, Result, Store, StoreKey, StorePrefix,
     async_trait,
@@ -15,7 +16,8 @@ use zarr_core::{Json, StoreError, sync};
 
 use self::columns::{Column, read_columns};
 use crate::reach::Reach;
-use crate::source::{Reference, Source};
+use crate::shared_work::SharedWork;
+use crate::source::{IN_FLIGHT, Reference, Source};
 use crate::target::Target;
 use crate::targets::{OpenTargetStore, Targets};
 
@@ -45,6 +47,8 @@ pub struct ParquetReferences {
     targets: Targets,
     opened: Mutex<HashMap<String, Target>>,
     files: Mutex<Files>,
+    /// The files that are being read.
+    reading: SharedWork<String, Option<Arc<Rows>>>,
 }
 
 /// The files that were read.
@@ -128,7 +132,7 @@ impl ParquetReferences {
         }
         let targets = Targets::new(options.reach, open);
         let ParquetOptions { name, options, target: null_url, .. } = options;
-        let (opened, files) = Default::default();
+        let (opened, files, reading) = Default::default();
         Ok(ParquetReferences {
             name,
             options,
@@ -140,6 +144,7 @@ impl ParquetReferences {
             targets,
             opened,
             files,
+            reading,
         })
     }
 
@@ -162,28 +167,15 @@ impl ParquetReferences {
         if let Some(kept) = sync::lock(&self.files).kept.get(name) {
             return Ok(kept.clone());
         }
-        let got = self.store.get(&StoreKey::new(name)?, GetOptions::at_most(MAX_FILE)).await?;
-        let rows = match got.and_then(|got| got.bytes) {
-            None => None,
-            Some(file) => {
-                let columns = read_columns(&file, &["path", "offset", "size", "raw"]);
-                let columns = columns.map_err(|why| {
-                    let why = format!("{}: `{name}`: {why}", self.store.name());
-                    StoreError::Backend(why.into())
-                })?;
-                let mut columns = columns.into_iter();
-                let mut next = || columns.next().flatten();
-                let (paths, offsets, sizes, raw) = (next(), next(), next(), next());
-                let lengths = [&paths, &offsets, &sizes, &raw].map(|column| match column {
-                    Some(Column::Integers(values)) => values.len(),
-                    Some(Column::Bytes(values)) => values.len(),
-                    None => 0,
-                });
-                let len = lengths.into_iter().max().unwrap_or(0);
-                Some(Arc::new(Rows { paths, offsets, sizes, raw, len }))
-            }
-        };
+        let read = self.reading.result(name.to_owned(), || {
+            let (store, name) = (self.store.clone(), name.to_owned());
+            async move { read_rows(&*store, &name).await }.boxed()
+        });
+        let rows = read.await?;
         let mut files = sync::lock(&self.files);
+        if files.kept.contains_key(name) {
+            return Ok(rows);
+        }
         let more = rows.as_ref().map_or(1, |rows| rows.len.max(1));
         if files.rows.saturating_add(more) > MAX_KEPT_ROWS {
             *files = Files::default();
@@ -193,9 +185,11 @@ impl ParquetReferences {
         Ok(rows)
     }
 
-    /// The URLs in all files with rows. A store that cannot list them is a web server, whose references lead to no local file.
-    async fn urls(&self) -> Result<BTreeSet<String>> {
-        let mut urls: BTreeSet<String> = self.null_url.iter().cloned().collect();
+    /// The URLs in all files with rows, each with the name of a file that it is in. A store that cannot list them is a web server,
+    /// whose references lead to no local file.
+    async fn urls(&self) -> Result<BTreeMap<String, String>> {
+        let mut urls = BTreeMap::new();
+        urls.extend(self.null_url.iter().map(|url| (url.clone(), DOCUMENTS.to_owned())));
         if !self.store.capabilities().list {
             return Ok(urls);
         }
@@ -207,8 +201,13 @@ impl ParquetReferences {
                     continue;
                 }
                 let Some(rows) = self.rows(key.as_str()).await? else { continue };
-                let paths = (0..rows.len).filter_map(|row| Rows::bytes(&rows.paths, row));
-                urls.extend(paths.filter_map(|path| String::from_utf8(path.to_vec()).ok()));
+                for path in (0..rows.len).filter_map(|row| Rows::bytes(&rows.paths, row)) {
+                    if let Ok(url) = std::str::from_utf8(&path)
+                        && !urls.contains_key(url)
+                    {
+                        urls.insert(url.to_owned(), key.to_string());
+                    }
+                }
             }
         }
         Ok(urls)
@@ -221,6 +220,27 @@ impl ParquetReferences {
         let target = self.targets.open(key, url, String::new).await?;
         Ok(sync::lock(&self.opened).entry(url.to_owned()).or_insert(target).clone())
     }
+}
+
+/// Reads the rows of a file; `None` if there is no such file.
+async fn read_rows(store: &dyn Store, name: &str) -> Result<Option<Arc<Rows>>> {
+    let got = store.get(&StoreKey::new(name)?, GetOptions::at_most(MAX_FILE)).await?;
+    let Some(file) = got.and_then(|got| got.bytes) else { return Ok(None) };
+    let columns = read_columns(&file, &["path", "offset", "size", "raw"]);
+    let columns = columns.map_err(|why| {
+        let why = format!("{}: `{name}`: {why}", store.name());
+        StoreError::Backend(why.into())
+    })?;
+    let mut columns = columns.into_iter();
+    let mut next = || columns.next().flatten();
+    let (paths, offsets, sizes, raw) = (next(), next(), next(), next());
+    let lengths = [&paths, &offsets, &sizes, &raw].map(|column| match column {
+        Some(Column::Integers(values)) => values.len(),
+        Some(Column::Bytes(values)) => values.len(),
+        None => 0,
+    });
+    let len = lengths.into_iter().max().unwrap_or(0);
+    Ok(Some(Arc::new(Rows { paths, offsets, sizes, raw, len })))
 }
 
 impl Rows {
@@ -291,13 +311,24 @@ impl Source for ParquetReferences {
     async fn places(&self) -> Result<Vec<String>> {
         let mut places = self.store.places().await?;
         let urls = self.urls().await?;
-        places.extend(self.targets.places(urls.iter().map(String::as_str)));
+        places.extend(self.targets.places(urls.keys().map(String::as_str)));
         Ok(places)
+    }
+
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        // Elsewhere each file would be a request.
+        if !self.store.capabilities().local {
+            return Ok(Vec::new());
+        }
+        let urls = self.urls().await?;
+        self.targets
+            .refused(urls.iter().map(|(url, file)| (file.as_str(), url.as_str())), String::new)
     }
 
     fn capabilities(&self) -> Capabilities {
         // Which of the chunks are there is in files that are not read for it.
-        Capabilities { list: false, lists_some: true, ..Capabilities::READ_ONLY }
+        let (list, lists_some) = (false, true);
+        Capabilities { list, lists_some, in_flight: IN_FLIGHT, ..Capabilities::READ_ONLY }
     }
 
     async fn find(&self, key: &StoreKey) -> Result<Option<Reference>> {

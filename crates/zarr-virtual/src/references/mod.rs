@@ -12,14 +12,14 @@ use std::sync::OnceLock;
 
 use zarr_core::runtime::spawn_blocking;
 use zarr_core::store::{
-    Bytes, Capabilities, Listing, Result, StoreKey, StorePrefix, async_trait, check_size,
+    Bytes, Capabilities, GetOptions, Listing, Result, StoreKey, StorePrefix, async_trait,
 };
 use zarr_core::{StoreError, without_secrets};
 
 use self::parse::{Entry, Table};
 pub use self::write::{DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join, places};
 use crate::reach::Reach;
-use crate::source::{Reference, Source};
+use crate::source::{IN_FLIGHT, Reference, Source};
 use crate::target::Target;
 use crate::targets::{OpenTargetStore, Targets};
 
@@ -27,7 +27,7 @@ use crate::targets::{OpenTargetStore, Targets};
 const MAX_FILE: u64 = 1 << 30;
 /// The most prefixes that an error lists.
 const MAX_LISTED_PREFIXES: usize = 5;
-/// The most targets that are looked at to list prefixes.
+/// The most targets that are looked at to list prefixes, or those that may not be read.
 const MAX_COUNTED_TARGETS: usize = 100_000;
 
 /// The references of a file, which [`ReferenceStore::over`](crate::ReferenceStore::over) makes a store of.
@@ -76,9 +76,8 @@ impl References {
         options: ReferenceOptions,
         open: OpenTargetStore,
     ) -> Result<References> {
-        let size = file.size().await?;
-        check_size(file.key(), size, MAX_FILE)?;
-        let text = file.read(std::slice::from_ref(&(0..size))).await?.pop().unwrap_or_default();
+        let got = file.store().get(file.key(), GetOptions::at_most(MAX_FILE)).await?;
+        let text = got.and_then(|got| got.bytes).ok_or_else(|| file.absent(false))?;
         let null_url = options.target.clone();
         // Parsing takes seconds if there are millions.
         let parsed = spawn_blocking(move || parse::parse(&text, null_url.as_deref())).await;
@@ -153,9 +152,23 @@ impl Source for References {
         Ok(places)
     }
 
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        // A key for each of the targets, which may be fewer by far.
+        let mut keys: Vec<Option<&str>> = vec![None; self.table.urls.len()];
+        for (key, entry) in &self.table.entries {
+            if let Entry::Part(target, ..) | Entry::Whole(target) = entry {
+                keys[*target as usize].get_or_insert(key);
+            }
+        }
+        let keys = keys.into_iter().zip(&self.table.urls);
+        let references = keys.filter_map(|(key, url)| Some((key?, &**url)));
+        let references = references.take(MAX_COUNTED_TARGETS);
+        self.targets.refused(references, || format!(", which lead to {}", self.prefixes()))
+    }
+
     fn capabilities(&self) -> Capabilities {
         let (local, cheap_ranges) = (self.is_local, self.is_local);
-        Capabilities { local, cheap_ranges, ..Capabilities::READ_ONLY }
+        Capabilities { local, cheap_ranges, in_flight: IN_FLIGHT, ..Capabilities::READ_ONLY }
     }
 
     async fn find(&self, key: &StoreKey) -> Result<Option<Reference>> {

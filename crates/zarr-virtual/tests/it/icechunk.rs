@@ -120,3 +120,33 @@ fn places_are_the_repository_and_the_files_of_virtual_chunks() {
     assert!(places[0].ends_with("/ice-virtual"), "{places:?}");
     assert_eq!(places[1..], ["file:///data/virtual.bin"]);
 }
+
+/// V-077: the location `vcc://NAME/PATH`, in a manifest that is otherwise icechunk's own.
+#[test]
+fn virtual_chunks_in_containers_are_read_where_the_user_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = dir.path().join("repository");
+    copy_folder(&data("ice-virtual"), &copy);
+    let manifest = std::fs::read_dir(copy.join("manifests")).unwrap().next().unwrap().unwrap();
+    let whole = std::fs::read(manifest.path()).unwrap();
+    let mut buffer = zstd::decode_all(&whole[39..]).unwrap();
+    let (old, new) = (b"file:///data/virtual.bin", b"vcc://era5/a/virtual.bin");
+    let at = buffer.windows(old.len()).position(|window| window == old).unwrap();
+    buffer[at..at + new.len()].copy_from_slice(new);
+    std::fs::write(manifest.path(), [&whole[..38], &[0], &buffer].concat()).unwrap();
+    std::fs::create_dir_all(dir.path().join("era5/a")).unwrap();
+    let values: Vec<u8> = (1..=4i32).flat_map(i32::to_le_bytes).collect();
+    std::fs::write(dir.path().join("era5/a/virtual.bin"), values).unwrap();
+
+    let url = copy.display().to_string();
+    let error = open(&url, &options()).unwrap().array("v").unwrap().read::<i32>(..).unwrap_err();
+    assert_eq!(error.kind(), zarr_core::ErrorKind::Argument);
+    assert!(error.to_string().contains("container=era5=URL"), "{error}");
+    let container = dir.path().join("era5").display().to_string();
+    let named = options().store_option("container", format!("era5={container}\nother=s3://b"));
+    let link = format!("icechunk://container=era5={container}::{url}");
+    for (url, options) in [(url, named), (link, options())] {
+        let array = open(&url, &options).unwrap().array("v").unwrap();
+        assert_eq!(array.read::<i32>(..).unwrap()[..4], [1, 2, 3, 4]);
+    }
+}

@@ -255,6 +255,68 @@ fn zarr_hierarchies_are_joined() {
     }
 }
 
+/// V-100: what was written is read and compared before anybody relies on it.
+#[test]
+fn references_that_lead_elsewhere_are_found_when_they_are_verified() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("all.json");
+    for (kind, inline) in [("nc3", 0), ("nc4", 0), ("nc4", 500)] {
+        let how = JoinOptions { inline, ..JoinOptions::default() };
+        let joined = join(&files(kind, &[1, 2, 3]), &options(), &how).unwrap();
+        write(&joined, &path, TargetUrls::Absolute);
+        assert!(joined.verify(&path, &options()).unwrap() > 10);
+    }
+    let joined = join(&files("nc3", &[1, 2]), &options(), &JoinOptions::default()).unwrap();
+    write(&joined, &path, TargetUrls::Absolute);
+    let right = fs::read_to_string(&path).unwrap();
+    let compared = joined.verify(&path, &options()).unwrap();
+    let first = right.find("nc3-2.nc\",").unwrap() + "nc3-2.nc\",".len();
+    let wrong_offset = format!("{}1{}", &right[..first], &right[first..]);
+    let wrong_file = right.replace("nc3-2.nc", "nc3-1.nc");
+    let no_chunk = right.lines().filter(|line| !line.contains("nc3-2.nc")).collect::<String>();
+    let other_shape = right.replacen("\\\"shape\\\":[", "\\\"shape\\\":[1", 1);
+    for (what, text) in [
+        ("an offset", wrong_offset),
+        ("a file", wrong_file),
+        ("chunks", no_chunk),
+        ("a shape", other_shape),
+    ] {
+        assert_ne!(text, right, "{what}");
+        fs::write(&path, text).unwrap();
+        let error = joined.verify(&path, &options()).expect_err(what).to_string();
+        assert!(
+            what == "an offset" || error.contains("references that were written are wrong"),
+            "{what}: {error}"
+        );
+    }
+    fs::write(&path, right).unwrap();
+    assert_eq!(joined.verify(&path, &options()).unwrap(), compared);
+}
+
+/// Of an array with many chunks some are compared, in all files.
+#[test]
+fn many_chunks_are_verified_by_a_sample() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut files = Vec::new();
+    for number in 0..5 {
+        let (url, hierarchy) = created(dir.path(), &format!("{number}"));
+        let array = hierarchy.create_array("v").shape([100, 2]).chunks([1, 2]).codec("gzip:1");
+        let array = array.data_type(CoreType::Int32).dimension_names(["x", "y"]).create().unwrap();
+        array.write(.., &(number * 200..number * 200 + 200).collect::<Vec<i32>>()).unwrap();
+        files.push(url);
+    }
+    let how = JoinOptions { axis: Some("x".to_owned()), inline: 0, ..JoinOptions::default() };
+    let joined = join(&files, &options(), &how).unwrap();
+    let path = dir.path().join("all.json");
+    write(&joined, &path, TargetUrls::Absolute);
+    // Every eighth, and the last.
+    assert_eq!(joined.verify(&path, &options()).unwrap(), 64);
+    let right = fs::read_to_string(&path).unwrap();
+    fs::write(&path, right.replace("/4/v/c/99/0\"", "/4/v/c/98/0\"")).unwrap();
+    let error = joined.verify(&path, &options()).unwrap_err().to_string();
+    assert!(error.contains("/v: the elements at"), "{error}");
+}
+
 #[test]
 fn what_cannot_be_joined_says_why_and_what_to_do() -> Result<()> {
     let dir = tempfile::tempdir().unwrap();

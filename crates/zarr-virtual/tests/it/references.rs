@@ -229,3 +229,34 @@ fn places_are_the_file_and_what_its_references_lead_to() {
     let places = options().store(&format!("netcdf3::{file}")).unwrap().to_sync().places().unwrap();
     assert!(places.len() == 1 && places[0].starts_with("file://"), "{places:?}");
 }
+
+/// V-010: a server names them when it starts.
+#[test]
+fn references_that_may_not_be_followed_are_named_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let inner = dir.path().join("in");
+    fs::create_dir(&inner).unwrap();
+    let refs = r#"{"a/0": ["../out/x", 0, 6], "a/1": ["../out/y"], "b/0": ["in"], "c/0": ["s3://other/deep/x"], "d": "text",
+        "e/0": ["pack://x"], "f/0": ["absent"]}"#;
+    let path = inner.join("refs.json");
+    fs::write(&path, refs).unwrap();
+    let refused = |allowed: &str| {
+        let errors = store(&path, allowed).to_sync().refused_targets().unwrap();
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let found = refused("");
+    assert_eq!(found.len(), 3, "{found:?}");
+    for (error, (key, hint)) in found.iter().zip([
+        ("`a/0` refers to `../out/x`", "/out`, the option"),
+        ("`c/0` refers to", "--allow-target s3://other/deep`"),
+        ("`e/0` refers to", "pack://"),
+    ]) {
+        assert!(error.contains(key) && error.contains(hint), "{error}");
+    }
+    assert_eq!(refused(&format!("{}\ns3://other", dir.path().display())).len(), 1);
+    let url = format!("icechunk::{}", data("ice-virtual").display());
+    let found = options().store(&url).unwrap().to_sync().refused_targets().unwrap();
+    assert!(found.len() == 1 && found[0].to_string().contains("file:///data"), "{found:?}");
+    let url = format!("kerchunk::{}", data("kerchunk.parq").display());
+    assert!(options().store(&url).unwrap().to_sync().refused_targets().unwrap().is_empty());
+}

@@ -124,6 +124,10 @@ impl Store for ConsolidatedStore {
         self.inner.places().await
     }
 
+    async fn refused_targets(&self) -> Result<Vec<StoreError>, StoreError> {
+        self.inner.refused_targets().await
+    }
+
     fn capabilities(&self) -> Capabilities {
         let inner = self.inner.capabilities();
         Capabilities { read: true, list: true, ..inner.read_only() }

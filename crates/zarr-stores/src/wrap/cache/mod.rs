@@ -235,6 +235,10 @@ impl Store for CacheStore {
         self.store.places().await
     }
 
+    async fn refused_targets(&self) -> Result<Vec<StoreError>> {
+        self.store.refused_targets().await
+    }
+
     fn public_options(&self) -> Vec<(String, String)> {
         self.store.public_options()
     }

@@ -1,6 +1,7 @@
 //! A file or a hierarchy that references are written to.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt;
 use std::sync::Arc;
 
 use zarr_core::runtime::block_on;
@@ -35,6 +36,12 @@ pub(super) struct Input {
     pub groups: BTreeSet<String>,
     /// Nodes whose elements cannot be read, and why.
     pub unreadable: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Input").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl Input {

@@ -4,6 +4,7 @@
 //! documents are those of the first file, with the length of the joined dimension.
 
 mod axis;
+mod check;
 mod chunks;
 mod compare;
 mod documents;
@@ -67,6 +68,10 @@ impl Default for JoinOptions {
 pub struct Joined {
     table: Table,
     dialect: Option<Dialect>,
+    /// The files, which [`Joined::verify`] compares with the references.
+    inputs: Vec<Input>,
+    /// The paths of the arrays, each with its joined axis.
+    written: Vec<(String, Option<usize>)>,
     /// The dimension along which several files were joined.
     pub axis: Option<String>,
     /// How many arrays there are.
@@ -104,6 +109,8 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
     let mut joined = Joined {
         table: Table::default(),
         dialect: options.dialect,
+        inputs: Vec::new(),
+        written: Vec::new(),
         axis,
         arrays: first.arrays.len(),
         lost,
@@ -116,6 +123,7 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
     for path in first.arrays.keys() {
         joined.add_array(&inputs, path, options.inline)?;
     }
+    joined.inputs = inputs;
     Ok(joined)
 }
 
@@ -198,6 +206,7 @@ impl Joined {
         let Err(error) = self.add_readable_array(inputs, path, inline) else { return Ok(()) };
         let Some(why) = why_unreadable(&error) else { return Err(error) };
         self.table.remove_chunks(path);
+        self.written.pop_if(|(last, _)| last == path);
         self.lost.push(format!("{path}: {why}"));
         self.arrays -= 1;
         Ok(())
@@ -264,6 +273,7 @@ impl Joined {
             }
         }
         let has_all_chunks = writer.finish()?;
+        self.written.push((path.to_owned(), axis));
 
         if !matches!(layout, Layout::Inlined) {
             self.note(path, arrays[0]);
@@ -302,6 +312,11 @@ impl Joined {
             let why = "its last chunk is shorter than the others (a rectilinear grid), which few programs read";
             self.notes.push(format!("{path}: {why}"));
         }
+    }
+
+    /// Closes the files, of which indices may be in memory. Only [`Joined::verify`] reads from them; it then compares nothing.
+    pub fn close_files(&mut self) {
+        self.inputs.clear();
     }
 
     /// How many chunks are referred to.
