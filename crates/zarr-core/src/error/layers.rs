@@ -394,7 +394,7 @@ pub enum AccessError {
         count: usize,
     },
     /// A node of the other kind is there.
-    #[error("is {is}, not {wanted}")]
+    #[error("this is {is}, not {wanted}")]
     NodeKind {
         /// `an array` or `a group`.
         is: &'static str,
