@@ -129,8 +129,8 @@ fn info_of_an_image_has_labels_and_no_dimensions_of_many_lengths() {
 #[test]
 fn channels_are_selected_by_their_labels() {
     let folder = Folder::new();
-    folder.good("create i.zarr/0 --shape 2,1,3 --dtype uint8 --format v2");
-    assert_eq!(folder.feed("put i.zarr/0", b"[1,2,3,4,5,6]").code, 0);
+    folder.good("create i.zarr/0 --shape 2,2,3 --dtype uint8 --format v2");
+    assert_eq!(folder.feed("put i.zarr/0", b"[1,2,3,4,5,6,7,8,9,10,11,12]").code, 0);
     let image = |labels: [&str; 2]| {
         let [one, other] = labels;
         folder.good(&format!(
@@ -138,7 +138,7 @@ fn channels_are_selected_by_their_labels() {
         ));
     };
     image(["DAPI", "GFP"]);
-    assert_eq!(folder.good("get i.zarr/0 --sel c=GFP").text(), "[[[4,5,6]]]\n");
+    assert_eq!(folder.good("get i.zarr/0 --sel c=GFP").text(), "[[[7,8,9],[10,11,12]]]\n");
     let error = folder.bad("get i.zarr/0 --sel c=gfp", 2);
     assert!(error.contains("there are `DAPI`, `GFP`; did you mean `GFP`?"), "{error}");
     let error = folder.bad("plot i.zarr --channels dapi -o a.png", 2);
