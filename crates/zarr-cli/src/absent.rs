@@ -78,7 +78,12 @@ fn advice_on_name(name: &str) -> String {
     }
     let end = Path::new(name).extension().and_then(|end| end.to_str()).unwrap_or_default();
     match end {
-        "png" | "svg" | "csv" | "npy" | "json" | "jsonl" | "tif" | "tiff" => {
+        "csv" | "npy" | "json" => {
+            format!(
+                "; to write a file, pass `--output {name}`; `zarr put` reads one from standard input: `--format {end} < {name}`"
+            )
+        }
+        "png" | "svg" | "jsonl" | "tif" | "tiff" => {
             format!("; to write a file, pass `--output {name}`")
         }
         _ => String::new(),

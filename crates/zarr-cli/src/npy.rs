@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use zarr::Json;
 use zarr::data_type::{DataType, Endian};
 
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
+pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// The longest header that is read, in bytes: NumPy itself stops at 10,000 unless told to trust.
 const MAX_HEADER: usize = 1 << 16;

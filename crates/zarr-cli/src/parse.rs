@@ -47,12 +47,16 @@ pub(crate) enum CopyTo {
 
 /// As [`written`], or as [`new_dataset`].
 pub(crate) fn copy_to(text: &str) -> Result<CopyTo, String> {
-    if let Some(format) = match text {
-        "0.4" => Some("v2"),
-        "0.5" => Some("v3"),
-        _ => None,
-    } {
-        return Err(format!("images of OME-Zarr {text} are in {format}; write `--to {format}`"));
+    let is_of_ome = ["ome", "ngff"].iter().any(|word| text.to_lowercase().contains(word));
+    let version = text.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    match version {
+        "0.4" if version == text || is_of_ome => {
+            return Err("images of OME-Zarr 0.4 are in v2; write `--to v2`".into());
+        }
+        "0.5" if version == text || is_of_ome => {
+            return Err("images of OME-Zarr 0.5 are in v3; write `--to v3`".into());
+        }
+        _ => {}
     }
     let new = new_dataset(text).map(CopyTo::NetCdf);
     new.or_else(|why| match written(text) {

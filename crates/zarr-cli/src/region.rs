@@ -341,6 +341,10 @@ impl Elements {
             return Ok(Elements::all(shape));
         }
         let at = |why: String| format!("region `{text}`: {why}");
+        if text.contains('=') {
+            let sel = if cfg!(feature = "plot") { "; --sel takes coordinates" } else { "" };
+            return Err(at(format!("--by-name takes names, as in --by-name {text}{sel}")));
+        }
         let mut items = items(text).map_err(at)?;
         let rank = shape.len();
         // As in NumPy, `...` stands for all of the axes that no other word is for.
@@ -545,6 +549,14 @@ impl Item<'_> {
             "" => Ok(None),
             digits => match digits.parse::<i128>() {
                 Ok(n) if i64::try_from(n).is_ok() || u64::try_from(n).is_ok() => Ok(Some(n)),
+                // A date or a fraction is meant as a coordinate.
+                _ if cfg!(feature = "plot")
+                    && self.text.contains(['-', '.'])
+                    && self.text.starts_with(|first: char| first.is_ascii_digit()) =>
+                {
+                    Err(self.invalid("is not `start:stop:step` of integers")
+                        + "; --sel selects by coordinate, as in --sel time=2020-03")
+                }
                 _ => Err(self.invalid("is not `start:stop:step` of integers")),
             },
         }

@@ -83,6 +83,11 @@ impl WholeFile {
             return Ok(WholeFile { place, file: Written::Device(device) });
         }
         let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.exists()) {
+            // The error of a temporary file names that file, which nobody asked for.
+            let why = format!("there is no folder {}; create it first", folder.display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, why));
+        }
         #[cfg_attr(not(unix), expect(unused_mut, reason = "permissions are Unix's"))]
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]

@@ -14,16 +14,18 @@ const COMMANDS: &[(&[&str], &str)] = &[
         "zarr copy SOURCE TARGET --sel time=2023-01:2023-07,lat=40:60",
     ),
     (&["upgrade"], "zarr migrate TARGET --to v3"),
-    (&["clone", "download", "upload"], "zarr copy SOURCE TARGET"),
+    (&["clone", "download", "upload", "unzip", "unpack"], "zarr copy SOURCE TARGET"),
+    (&["zip", "pack", "archive"], "zarr copy data.zarr data.zip"),
     (&["mirror", "rsync", "backup", "update"], "zarr sync SOURCE TARGET"),
     (&["check", "verify", "lint", "fsck", "test"], "zarr validate TARGET"),
     (&["fix", "recover", "heal"], "zarr repair TARGET"),
     (&["compare", "cmp"], "zarr diff A B"),
     (&["hash", "sum", "md5", "md5sum", "digest"], "zarr checksum TARGET"),
-    (&["view", "open", "browse", "server", "web"], "zarr serve TARGET"),
+    (&["view", "open", "browse", "server", "web", "publish"], "zarr serve TARGET"),
     (&["draw", "image", "picture", "display", "render"], "zarr plot TARGET"),
-    (&["describe", "meta", "metadata", "du", "size", "stat"], "zarr info TARGET"),
+    (&["describe", "show", "meta", "metadata", "du", "size", "stat"], "zarr info TARGET"),
     (&["summary", "min", "max", "mean", "histogram", "statistics"], "zarr stats TARGET"),
+    (&["tail"], "zarr get TARGET --region -10:,..."),
     (&["read", "print", "export"], "zarr get TARGET --region 0:10"),
     (&["write", "import"], "zarr put TARGET --format npy < values.npy"),
     (&["set", "attr", "attribute", "attributes", "setattr"], "zarr attrs TARGET --set units=K"),
@@ -48,7 +50,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
 /// Options of other programs, the commands that are meant, or all, and what does here what they say.
 const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (
-        &["--bbox", "--extent", "--projwin"],
+        &["--bbox", "--extent", "--projwin", "--where", "--point", "--coords"],
         &["get", "stats", "plot", "copy"],
         "--sel lon=0:10,lat=40:50",
     ),
@@ -57,11 +59,20 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         &["get", "stats", "plot", "copy"],
         "--sel time=2023-01,lat=50",
     ),
+    (&["--channel"], &["plot"], "--channels DAPI,2"),
     (
         &["--channel", "--c", "--z", "--t", "--slice", "--index", "--level", "--isel"],
         &["get", "stats", "plot"],
-        "--by-name z=0",
+        "--by-name c=1,z=0",
     ),
+    (
+        &["--start", "--stop", "--offset", "--count", "--limit", "-r"],
+        &["get", "stats", "plot"],
+        "--region 0:10,:",
+    ),
+    (&["--listen", "--address", "--interface"], &["serve"], "--bind 0.0.0.0 --port 8080"),
+    (&["-p"], &["serve"], "--port 8080"),
+    (&["-t", "--v2", "--v3"], &["copy", "migrate"], "--to v3"),
     (&["--vmin", "--vmax", "--clim", "--min", "--max"], &["plot"], "--range 240,310"),
     (&["--dim", "--dimension", "--append-dim", "--along"], &["append", "stats"], "--axis time"),
     (&["--by", "--groupby", "--over"], &["stats"], "--axis time"),
@@ -82,9 +93,25 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         &["info", "get", "stats", "plot", "put", "append", "pyramid", "attrs"],
         "--path NAME",
     ),
-    (&["--compressor", "--compression", "--compress"], &["create", "copy"], "--codec zstd:3"),
+    (
+        &["--compressor", "--compression", "--compress", "--level", "--clevel", "--complevel"],
+        &["create", "copy"],
+        "--codec zstd:3",
+    ),
     (&["--data-type", "--type"], &["create"], "--dtype float32"),
+    (&["--add", "--update", "--write"], &["attrs"], "--set units=K"),
+    (&["--dim", "--dimension", "--concat-dim", "--along"], &["refs"], "--axis time"),
+    (&["--scale", "--scales", "--downsample"], &["pyramid"], "--factor y=2,x=2"),
+    (&["--vars", "--var", "--variable"], &["dump"], "--variables air,time"),
+    (&["--axis", "--dim", "--length"], &["resize"], "--shape 100,200"),
+    (&["--deep", "--full", "--data"], &["validate"], "--level data"),
 ];
+
+/// Options for a file of elements, which `zarr put` and `zarr append` read from standard input.
+const INPUT: &[&str] = &["--input", "-i", "--file", "--from", "--data"];
+
+/// Options for one element of several along an axis, as the brightest along z.
+const PROJECTION: &[&str] = &["--mip", "--project", "--projection"];
 
 /// Options of `zarr repair` for what `zarr sync` does.
 const REPAIR_FROM: &[&str] = &["--from", "--source", "--backup"];
@@ -105,6 +132,16 @@ pub(crate) fn suggest_option(mut error: clap::Error, args: &[OsString]) -> clap:
         has("--sel").then(|| "join coordinates with commas, as in `--sel lat=50,lon=10`".to_owned())
     } else if command.get_name() == "repair" && REPAIR_FROM.contains(&option.as_str()) {
         Some("`zarr sync COPY TARGET` restores what is damaged from a copy".to_owned())
+    } else if ["put", "append"].contains(&command.get_name()) && INPUT.contains(&option.as_str()) {
+        Some("elements come from standard input: `--format npy < values.npy`".to_owned())
+    } else if command.get_name() == "validate" && ["--fix", "--repair"].contains(&option.as_str()) {
+        Some("`zarr repair TARGET` says what it would do, `--apply` does it".to_owned())
+    } else if command.get_name() == "repair" && ["--dry-run", "-n"].contains(&option.as_str()) {
+        Some("nothing is written without `--apply`".to_owned())
+    } else if ["get", "plot"].contains(&command.get_name()) && PROJECTION.contains(&option.as_str())
+        || command.get_name() == "get" && option == "--max"
+    {
+        Some("in Python: `zarrkit.open(TARGET)[0, 1].max(axis=0)`".to_owned())
     } else {
         let found = OPTIONS.iter().find(|(options, commands, meant)| {
             options.contains(&option.as_str())
@@ -113,7 +150,14 @@ pub(crate) fn suggest_option(mut error: clap::Error, args: &[OsString]) -> clap:
         });
         found.map(|(_, _, meant)| format!("did you mean `{meant}`?"))
     };
-    let Some(suggestion) = suggestion else { return error };
+    let Some(suggestion) = suggestion else {
+        // Clap's own advice is to write `-- --word`, which makes a path of an option. It is right for negative numbers only.
+        if !option.starts_with('-') || !option[1..].starts_with(|next: char| next.is_ascii_digit())
+        {
+            error.remove(ContextKind::Suggested);
+        }
+        return error;
+    };
     error.remove(ContextKind::SuggestedArg);
     let suggestion = ContextValue::StyledStrs(vec![StyledStr::from(suggestion)]);
     error.insert(ContextKind::Suggested, suggestion);
@@ -167,7 +211,7 @@ mod tests {
             for name in *commands {
                 // Without the features `plot` and `serve` these are not compiled in.
                 let Some(command) = program.find_subcommand(name) else {
-                    assert!(["plot", "stats"].contains(name), "{name}");
+                    assert!(["plot", "serve", "stats"].contains(name), "{name}");
                     continue;
                 };
                 let has = |long: &str| {

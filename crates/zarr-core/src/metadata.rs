@@ -186,7 +186,11 @@ impl ArrayMetadata {
         if let Some(names) = &self.dimension_names
             && names.len() != self.rank()
         {
-            let why = format!("{} names for {}", names.len(), axes(self.rank()));
+            let names = match names.len() {
+                1 => "1 name".to_owned(),
+                count => format!("{count} names"),
+            };
+            let why = format!("{names} for {}", axes(self.rank()));
             return Err(MetadataError::invalid("dimension_names", why));
         }
         if let (Some(repr), true) = (self.data_type.repr(), self.grid.is_some()) {

@@ -160,6 +160,11 @@ impl Array {
             ))),
             _ => {
                 let known: Vec<&String> = names.iter().flatten().collect();
+                if known.is_empty() {
+                    return Err(PyValueError::new_err(format!(
+                        "there is no dimension {name:?}; the array's dimensions have no names; select by axis, as in array[:, 0]"
+                    )));
+                }
                 Err(PyValueError::new_err(format!(
                     "there is no dimension {name:?}; the array has {known:?}"
                 )))

@@ -452,7 +452,9 @@ pub fn open(
         if writeable { py_store::writeable_source_of(url) } else { py_store::source_of(url) };
     let node = match source? {
         Source::Url(url) => {
-            let node = call::on_store(py, is_near(&url), move || found.find(&url, creates))?;
+            let node = call::on_store(py, is_near(&url), move || {
+                found.find(&url, creates).map_err(what_is_there)
+            })?;
             origin.url = Some(node.hierarchy().store().name());
             node
         }
@@ -467,4 +469,31 @@ pub fn open(
     }
     origin.warn(py, node.hierarchy())?;
     node_to_python(py, node, &Arc::new(origin))
+}
+
+/// The error of a path at which no Zarr data are, with what is there instead: a file, or a similar name.
+fn what_is_there(error: zarr::Error) -> zarr::Error {
+    /// More names than these are not compared.
+    const MAX_NAMES: usize = 10_000;
+    let at = error
+        .store()
+        .filter(|_| error.kind() == zarr::ErrorKind::NotFound && error.path().is_none());
+    let Some(at) = at.map(|at| at.strip_prefix("file://").unwrap_or(at).to_owned()) else {
+        return error;
+    };
+    let path = Path::new(&at);
+    if path.is_file() {
+        return error.with_hint("this is a file, not a Zarr hierarchy");
+    }
+    let (Some(folder), Some(name), false) = (path.parent(), path.file_name(), path.exists()) else {
+        return error;
+    };
+    let Ok(names) = folder.read_dir() else { return error };
+    let names =
+        names.take(MAX_NAMES).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names: Vec<String> = names.collect();
+    match zarr::did_you_mean(&name.to_string_lossy(), names.iter().map(String::as_str)) {
+        Some(near) => error.with_hint(format!("did you mean `{}`?", folder.join(near).display())),
+        None => error,
+    }
 }

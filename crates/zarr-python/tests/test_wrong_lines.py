@@ -41,6 +41,28 @@ LINES = [
     ("g.move('temperature', 'temperature/inside')", "choose a path outside"),
     ("zarrkit.aoi", "has no attribute 'aoi'"),
     ("g.temperature", "a member is an item: group['temperature']"),
+    ("g.sel(lat=40)", "xarray.open_dataset(place, engine='zarrkit') selects by coordinate"),
+    ("g.to_xarray()", "xarray.open_dataset(place, engine='zarrkit') opens it"),
+    ("g.variables", "group.arrays() has the arrays"),
+    ("g.create_dataset('n', shape=3)", "group.create_array(name, shape=..., dtype=...)"),
+    ("g.ls()", "group.tree() draws what is in it"),
+    ("g.open('temperature')", "group['temperature']"),
+    ("a.values", "array[...] reads all elements"),
+    ("a.to_numpy()", "array[...] reads all elements"),
+    ("a.to_dask()", "array.dask()"),
+    ("a.to_xarray()", "engine='zarrkit'"),
+    ("a.attributes", "array.attrs has the attributes"),
+    ("a.dimensions", "array.dims has the names"),
+    ("a.chunk_shape", "array.chunks has the shape"),
+    ("a.compressor", "array.compressors has the compressors"),
+    ("a.units", "an attribute is an item: array.attrs['units']"),
+    ("a.max()", "read the elements first: array[...].max"),
+    ("plain.isel(lat=0)", "the array's dimensions have no names; select by axis"),
+    ("zarrkit.compare('ocean.zarr', 'n.zarr')", "zarrkit.diff(a, b) compares"),
+    ("zarrkit.open('notes.txt')", "this is a file, not a Zarr hierarchy"),
+    ("zarrkit.open('ocaen.zarr')", "ocean.zarr`?"),
+    ("g.create_array('n', shape=3, dtype='f4', fill=0)", "did you mean 'fill_value'?"),
+    ("g.create_array('n', shape=(3, 3), dtype='f4', dims='xy')", "1 name for 2 axes"),
     ("a.mean()", "read the elements first: array[...].mean"),
     ("a.sel(lat=50)", "select by position, as in array.isel(lat=0)"),
     ("zarrkit.load('ocean.zarr/temperature')", "zarrkit.open_array(place)[...] reads an array"),
@@ -62,6 +84,9 @@ def test_wrong_lines_are_answered_with_what_to_do(tmp_path, monkeypatch, line, s
     monkeypatch.chdir(tmp_path)
     g = zarrkit.open_group("ocean.zarr", "a")
     a = g.create_array("temperature", data=np.zeros((4, 6), "f4"), chunks=(2, 3), dims=("time", "lat"))
+    a.attrs["units"] = "K"
+    plain = g.create_array("plain", shape=(2, 2), dtype="i1")
+    (tmp_path / "notes.txt").write_text("not an array")
     with pytest.raises(Exception) as caught:
-        exec(line, {"zarrkit": zarrkit, "np": np, "g": g, "a": a})
+        exec(line, {"zarrkit": zarrkit, "np": np, "g": g, "a": a, "plain": plain})
     assert says in str(caught.value), f"{line}: {type(caught.value).__name__}: {caught.value}"

@@ -430,7 +430,15 @@ fn open_root(target: &str, name: String, options: &TargetsOptions) -> Result<Roo
         Ok(served) => Ok(Root::Hierarchy(Arc::new(served))),
         Err(e) if e.kind() == ErrorKind::NotFound => {
             if let Ok((hierarchy, path)) = Hierarchy::locate(&url, &open) {
-                let at = hierarchy.store().name();
+                let at = hierarchy.store().name().to_owned();
+                if path.is_root() {
+                    // A netCDF file or an N5 container, which its first bytes or its names tell: the store has a URL of its own.
+                    let store = open.store(&at)?;
+                    let of_reopen = open.clone();
+                    let reopen = move || Ok(of_reopen.store(&at)?);
+                    let served = Served::new(name, store, &open, reopen)?;
+                    return Ok(Root::Hierarchy(Arc::new(served)));
+                }
                 let why = format!(
                     "{path} is a node of the hierarchy {at}, whose documents are elsewhere; serve that one"
                 );

@@ -282,8 +282,9 @@ fn check_dialect(hierarchy: &Hierarchy, dialect: Option<Dialect>) -> Result<()> 
     match dialect {
         Some(dialect) if dialect != hierarchy.dialect() => {
             let (store, format) = (hierarchy.store().name(), hierarchy.format_name());
-            let why =
-                format!("{store} holds a hierarchy in {format}; nothing in {dialect} can be in it");
+            let why = format!(
+                "{store} holds a hierarchy in {format}, which cannot contain nodes in {dialect}"
+            );
             Err(AccessError::Argument(why).into())
         }
         _ => Ok(()),

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::interrupt;
 use crate::nested;
-use crate::npy::{Header, Trouble};
+use crate::npy::{self, Header, Trouble};
 use crate::region::Elements;
 use crate::session::{Session, Target, WriteOptions};
 
@@ -210,6 +210,9 @@ fn measured<'a>(
     };
     let mut text = Vec::new();
     input.read_to_end(&mut text).map_err(Trouble::Io)?;
+    if format != Format::Raw && text.starts_with(npy::MAGIC) {
+        return Err(Trouble::Format("is a NumPy file; pass `--format npy`".into()));
+    }
     let found = match (format, array.data_type().resolved()) {
         (Format::Raw, Some(kind)) if kind.is_variable() => {
             return Err(Trouble::Format(

@@ -104,7 +104,7 @@ pub(super) fn append(
         let known: Vec<String> = known.into_iter().collect();
         if name.parse::<i64>().is_ok() && !known.is_empty() {
             return Err(refuse(format!(
-                "give the dimension of a dataset by its name, as in `--axis {}`; dimensions: {}",
+                "a dataset is appended along a dimension; name it, as in `--axis {}`; dimensions: {}",
                 if known.iter().any(|it| it == "time") { "time" } else { &known[0] },
                 known.join(", ")
             )));

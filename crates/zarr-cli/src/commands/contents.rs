@@ -249,6 +249,13 @@ pub(super) fn image_lines(group: &Group) -> Vec<(&'static str, String)> {
             lines.push((if n == 0 { "levels" } else { "" }, format!("{path}  {shape}  {scale}")));
         }
     }
+    if !lines.is_empty()
+        && let Ok(labels) = zarr_plot::meaning::label_images(group)
+        && !labels.is_empty()
+    {
+        let names: Vec<String> = labels.into_iter().map(|(name, _)| name).collect();
+        lines.push(("labels", names.join("  ")));
+    }
     lines
 }
 

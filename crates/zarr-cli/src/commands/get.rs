@@ -129,9 +129,16 @@ impl Format {
             Some("txt") => Ok(Format::Table),
             #[cfg(feature = "plot")]
             Some("png") => Ok(Format::Png),
-            _ => Err(Failure::Usage(format!(
-                "{}: unknown extension; use .npy, .csv, .json, .tif or .raw, or pass --format",
+            #[cfg(feature = "plot")]
+            Some("nc" | "nc4") => Err(Failure::Usage(format!(
+                "{}: elements are not written as netCDF; `zarr copy SOURCE part.zarr --sel time=2023-01` writes a part of a dataset, and \
+                 xarray makes a netCDF file of it: `open_zarr` reads it, `to_netcdf` writes it",
                 path.display()
+            ))),
+            _ => Err(Failure::Usage(format!(
+                "{}: unknown extension; use .npy, .csv, .json, .tif{} or .raw, or pass --format",
+                path.display(),
+                if cfg!(feature = "plot") { ", .png" } else { "" },
             ))),
         }
     }
@@ -273,15 +280,17 @@ impl Writer {
             Format::Jsonl => Writer::Lines(Lines::of_json(kind)),
             Format::Csv => Writer::Lines(Lines::of_csv(kind, shape).ok_or_else(|| {
                 let rank = shape.iter().filter(|&&len| len != 1).count();
-                let (columns, most) = match data_type {
-                    DataType::Record(_) => ("fields", "one such axis"),
-                    _ => ("columns", "two such axes"),
+                let (columns, advice) = match data_type {
+                    DataType::Record(_) => ("fields", "choose a --region with at most one such axis"),
+                    _ => (
+                        "columns",
+                        "--header writes all of them, each line with its coordinates; or choose a region with at most two such axes",
+                    ),
                 };
                 let are =
                     if shape.contains(&0) { "are not of length 1" } else { "are longer than 1" };
                 Failure::Usage(format!(
-                    "csv has lines of {columns}, but {rank} axes {are}; choose a --region with at \
-                     most {most}, or another --format"
+                    "csv has lines of {columns}, but {rank} axes {are}; {advice}, or another --format"
                 ))
             })?),
         };

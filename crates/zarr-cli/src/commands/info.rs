@@ -8,8 +8,8 @@ use zarr::format::Child;
 use zarr::grid::{ChunkGrid, ChunkKeys, RegularGrid, chunk_count};
 use zarr::tools::CopyUnderWay;
 use zarr::{
-    Array, ArrayMetadata, ErrorKind, Group, Json, MetadataError, Node, Object, StoredSize,
-    Unsupported,
+    Array, ArrayMetadata, Dialect, ErrorKind, Group, Json, MetadataError, Node, Object, StoredSize,
+    Unsupported, missing_value,
 };
 
 #[cfg(feature = "plot")]
@@ -350,11 +350,25 @@ pub(super) fn describe_array(array: &Array, out: Out<'_>) -> Result<(), Failure>
         (fill, _) => plain(fill),
     };
     line(out, "fill value", fill)?;
-    describe_attributes(&metadata.attributes, out)?;
+    let mut attributes = metadata.attributes.clone();
+    if let Some(text) = missing_value_line(&metadata) {
+        attributes.insert(missing_value::FILL_VALUE, text);
+    }
+    describe_attributes(&attributes, out)?;
     for obstacle in obstacles(array) {
         line(out, "unsupported", obstacle)?;
     }
     Ok(())
+}
+
+/// The missing value of floats, which xarray writes as base64 in v3: `NaN, spelled "AAAAAAAA+H8="`.
+fn missing_value_line(metadata: &ArrayMetadata) -> Option<String> {
+    let said = metadata.attributes.get(missing_value::FILL_VALUE)?;
+    let text = said.as_str()?;
+    let data_type = &metadata.data_type;
+    let value = missing_value::from_json(data_type, said)?;
+    let value = plain(&data_type.element_to_json(&value, Dialect::V3).ok()?);
+    (value != text).then(|| type_line(&value, said))
 }
 
 /// `a: int32`, `b: float64[3], big-endian`.
@@ -403,7 +417,7 @@ fn describe_group(group: &Group, is_netcdf: bool, out: Out<'_>) -> Result<(), Fa
         line(out, label, text)?;
     }
     match group.children() {
-        Ok(children) => describe_children(group, &children, is_netcdf, out)?,
+        Ok(children) => describe_children(group, &children, (is_netcdf, !image.is_empty()), out)?,
         // Plain HTTP cannot list; the group can be read all the same.
         Err(e) if e.kind() == ErrorKind::NotCapable => {
             line(out, "children", "the store cannot list")?
@@ -426,10 +440,11 @@ fn describe_group(group: &Group, is_netcdf: bool, out: Out<'_>) -> Result<(), Fa
 fn describe_children(
     group: &Group,
     children: &[Child],
-    is_netcdf: bool,
+    (is_netcdf, is_image): (bool, bool),
     out: Out<'_>,
 ) -> Result<(), Failure> {
-    let contents = contents::Contents::of(group, children);
+    // The levels of an image are described above; their dimensions have a length in each.
+    let contents = if is_image { None } else { contents::Contents::of(group, children) };
     let mut names = Vec::new();
     for child in children {
         if contents.is_none() || is_group(child) {

@@ -169,7 +169,18 @@ pub(crate) fn write(
         STDIN => format!("{place}: {STDIN}, read as {name}"),
         source => format!("{place}: {source}"),
     };
-    let mut input = Input { from: input, what, swap: None, total, read: 0 };
+    let mut start = Vec::new();
+    if matches!(format, Format::Json | Format::Csv) {
+        (&mut *input)
+            .take(npy::MAGIC.len() as u64)
+            .read_to_end(&mut start)
+            .map_err(Failure::input)?;
+    }
+    if start == npy::MAGIC {
+        return Err(Failure::Usage(format!("{what}, is a NumPy file; pass `--format npy`")));
+    }
+    let mut input = start.as_slice().chain(input);
+    let mut input = Input { from: &mut input, what, swap: None, total, read: 0 };
     match (&kind, format) {
         (one, Format::Raw) if one.is_variable() => {
             let mut stream = Vec::new();

@@ -1,7 +1,7 @@
 //! Serves hierarchies over HTTP.
 
 use std::io::{self, Write};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
@@ -38,7 +38,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     port: Option<u16>,
     /// The address to listen on; 0.0.0.0 for all addresses of this machine
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", value_parser = address)]
     bind: IpAddr,
     /// Accept requests for this host name, too, such as that of a proxy; can be repeated
     #[arg(long, value_name = "NAME")]
@@ -126,6 +126,12 @@ impl Serve {
     }
 
     fn options(&self, session: &Session) -> Result<ServeOptions, Failure> {
+        // Elsewhere `--host` is the address to listen on. Requests for an address are accepted without it.
+        if let Some(host) = self.host.iter().find(|host| host.parse::<IpAddr>().is_ok()) {
+            return Err(Failure::Usage(format!(
+                "--host {host} is not a name; requests for addresses are always accepted; to listen on {host}, pass --bind {host}"
+            )));
+        }
         let cors = if self.cors.iter().any(|origin| origin == "*") {
             Origins::Any
         } else if let Some(wrong) = self.cors.iter().find(|text| !is_origin(text)) {
@@ -167,6 +173,17 @@ fn tell_refused(session: &Session, targets: &Targets) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+/// An address to listen on, without a port.
+fn address(text: &str) -> Result<IpAddr, String> {
+    if text == "localhost" {
+        return Ok(Ipv4Addr::LOCALHOST.into());
+    }
+    text.parse().map_err(|_| match text.parse::<SocketAddr>() {
+        Ok(both) => format!("the port is an option of its own: `--bind {} --port {}`", both.ip(), both.port()),
+        Err(_) => "expected an IP address, such as 127.0.0.1, or 0.0.0.0 for all addresses of this machine".into(),
+    })
 }
 
 /// Whether a text is a scheme and a host, as the origin of a page is.

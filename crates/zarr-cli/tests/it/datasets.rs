@@ -114,6 +114,74 @@ attributes   ome: described above; `zarr attrs` prints it
 }
 
 #[test]
+fn info_of_an_image_has_labels_and_no_dimensions_of_many_lengths() {
+    let folder = Folder::new();
+    crate::common::image::image(&folder, "i.zarr", &[2, 8, 8], &[1, 8, 8]);
+    folder.good("create i.zarr/smaller --shape 2,4,4 --dtype uint16 --dims z,y,x");
+    folder.good("create i.zarr/labels/nuclei --group");
+    let listed = r#"attrs i.zarr/labels --set 'ome={"version":"0.5","labels":["nuclei"]}'"#;
+    folder.good(listed);
+    let text = folder.good("info i.zarr").text().to_owned();
+    assert!(text.contains("labels       nuclei\nchildren     0  labels/  smaller\n"), "{text}");
+    assert!(!text.contains("several lengths"), "{text}");
+}
+
+#[test]
+fn channels_are_selected_by_their_labels() {
+    let folder = Folder::new();
+    folder.good("create i.zarr/0 --shape 2,2,3 --dtype uint8 --format v2");
+    assert_eq!(folder.feed("put i.zarr/0", b"[1,2,3,4,5,6,7,8,9,10,11,12]").code, 0);
+    let image = |labels: [&str; 2]| {
+        let [one, other] = labels;
+        folder.good(&format!(
+            r#"attrs i.zarr --set 'multiscales=[{{"version":"0.4","axes":[{{"name":"c","type":"channel"}},{{"name":"y","type":"space"}},{{"name":"x","type":"space"}}],"datasets":[{{"path":"0"}}]}}]' --set 'omero={{"channels":[{{"label":"{one}"}},{{"label":"{other}"}}]}}'"#
+        ));
+    };
+    image(["DAPI", "GFP"]);
+    assert_eq!(folder.good("get i.zarr/0 --sel c=GFP").text(), "[[[7,8,9],[10,11,12]]]\n");
+    let error = folder.bad("get i.zarr/0 --sel c=gfp", 2);
+    assert!(error.contains("there are `DAPI`, `GFP`; did you mean `GFP`?"), "{error}");
+    let error = folder.bad("plot i.zarr --channels dapi -o a.png", 2);
+    assert!(error.contains("did you mean `DAPI`?"), "{error}");
+    let error = folder.bad("copy i.zarr o.zarr --chunks x=1", 2);
+    assert!(error.contains("give a length for each axis, as in 1,64,64"), "{error}");
+    // Neither of two equal labels is meant.
+    image(["GFP", "GFP"]);
+    let error = folder.bad("get i.zarr/0 --sel c=GFP", 2);
+    assert!(error.contains("select by position"), "{error}");
+}
+
+#[test]
+fn info_of_an_array_says_the_missing_value_of_floats() {
+    let folder = Folder::new();
+    folder.good("create a.zarr --shape 3 --dtype float32 --attr _FillValue=AAAAAAAA+H8=");
+    folder.good("create b.zarr --shape 3 --dtype int16 --attr _FillValue=-9");
+    let text = folder.good("info a.zarr").text().to_owned();
+    assert!(text.contains(r#"_FillValue: NaN, spelled "AAAAAAAA+H8=""#), "{text}");
+    let text = folder.good("info b.zarr").text().to_owned();
+    assert!(text.contains("_FillValue: -9\n"), "{text}");
+}
+
+#[test]
+fn a_numpy_file_that_is_read_as_another_format_is_recognized() {
+    let folder = Folder::new();
+    folder.good("create a.zarr --shape 3 --dtype float64");
+    let file = folder.good("get a.zarr --format npy").out.clone();
+    for line in ["put a.zarr", "put a.zarr --format csv", "append a.zarr"] {
+        let ended = folder.feed(line, &file);
+        assert_eq!(ended.code, 2, "{line}");
+        assert!(
+            ended.err.contains("is a NumPy file; pass `--format npy`"),
+            "{line}: {}",
+            ended.err
+        );
+    }
+    assert_eq!(folder.feed("put a.zarr --format npy", &file).code, 0);
+    assert_eq!(folder.feed("put a.zarr", b"[1,2,3]").code, 0);
+    assert_eq!(folder.feed("put a.zarr --format csv", b"1\n2\n3\n").code, 0);
+}
+
+#[test]
 fn a_tree_shows_the_names_of_dimensions_in_columns() {
     let folder = Folder::new();
     dataset(&folder, "d.zarr", "v2", SINCE_2023, &[0, 31]);

@@ -152,6 +152,29 @@ fn a_broken_group_is_an_error_and_what_is_below_it_is_shown() {
 }
 
 /// Without consolidated metadata, the listings of `zarr serve` name the nodes and the keys: those of what is stored, and of the same as v3.
+/// A netCDF file has a store of its own, which is found by its first bytes.
+#[cfg(feature = "serve")]
+#[test]
+fn a_netcdf_file_is_served() {
+    use zarr_serve::{ServeOptions, Server, Targets, TargetsOptions};
+
+    let folder = Folder::new();
+    let bytes = b"CDF\x01\0\0\0\0\0\0\0\x0a\0\0\0\x01\0\0\0\x01x\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\
+        \0\0\0\x0b\0\0\0\x01\0\0\0\x01v\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x03\0\0\0\x08\
+        \0\0\0\x50\0\x0a\0\x14\0\x1e\x80\x01";
+    std::fs::write(folder.path("depths.nc"), bytes).unwrap();
+    assert_eq!(folder.good("get depths.nc/v").text(), "[10,20,30]\n");
+    let open = zarr::OpenOptions::new(zarr::standard());
+    let options = TargetsOptions { open, ..TargetsOptions::default() };
+    let targets = Targets::open(&[folder.path("depths.nc").display().to_string()], &options);
+    let options = ServeOptions { port: Some(0), ..ServeOptions::default() };
+    let server = Server::new(targets.unwrap(), options).unwrap();
+    let address = server.address().unwrap();
+    std::thread::spawn(move || server.run(std::future::pending(), std::future::pending()));
+    let get = folder.good(&format!("get http://{address}/depths.nc/v"));
+    assert_eq!(get.text(), "[10,20,30]\n");
+}
+
 #[cfg(feature = "serve")]
 #[test]
 fn what_is_served_is_listed_copied_and_validated() {

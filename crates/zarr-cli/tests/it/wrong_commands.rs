@@ -58,7 +58,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("create new.zarr/x --shape 3,4 --shards 3,3 --chunks 2,2 --dtype int8", "shard"),
     ("create new.zarr/x --shape 3,4 --dtype float32 --codec zsdt", "did you mean `zstd`"),
     ("create new.zarr/x --shape 3,4 --dtype float32 --codec zstd:best", "zstd:3"),
-    ("create new.zarr/x --shape 3,4 --dtype float32 --dims time", "1 names for 2 axes"),
+    ("create new.zarr/x --shape 3,4 --dtype float32 --dims time", "1 name for 2 axes"),
     ("create ocean.zarr/temperature --shape 3 --dtype int8", "--overwrite"),
     ("create ocean.zarr/temperature/below --shape 3 --dtype int8", "is an array"),
     ("attrs ocean.zarr/temperature units=K", "--set units=K"),
@@ -84,7 +84,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("validate ocean.zarr --level deep", "expected meta, keys, index or data"),
     // Options of other programs, and words in the wrong place.
     ("get ocean.zarr/temperature --bbox 0,40,10,50", "did you mean `--sel lon=0:10,lat=40:50`"),
-    ("get ocean.zarr/temperature --channel 0", "did you mean `--by-name z=0`"),
+    ("get ocean.zarr/temperature --channel 0", "did you mean `--by-name c=1,z=0`"),
     ("get ocean.zarr/temperature --variable temperature", "did you mean `--path NAME`"),
     (
         "get ocean.zarr/temperature --sel lat=10 --sel time=0",
@@ -122,10 +122,96 @@ const COMMANDS: &[(&str, &str)] = &[
         "repair ocean.zarr --from more.zarr",
         "`zarr sync COPY TARGET` restores what is damaged from a copy",
     ),
+    // As a climate scientist, a microscopist and a developer typed them.
+    ("show ocean.zarr", "did you mean `zarr info TARGET`"),
+    ("publish ocean.zarr", "did you mean `zarr serve TARGET`"),
+    ("zip ocean.zarr ocean.zip", "did you mean `zarr copy data.zarr data.zip`"),
+    ("unzip ocean.zip ocean.zarr", "did you mean `zarr copy SOURCE TARGET`"),
+    ("get ocean.zarr/temperature --where lat=20", "did you mean `--sel lon=0:10,lat=40:50`"),
+    ("get ocean.zarr/temperature --point 20", "did you mean `--sel lon=0:10,lat=40:50`"),
+    ("get ocean.zarr/temperature --start 0 --stop 2", "did you mean `--region 0:10,:`"),
+    ("get ocean.zarr/temperature -r 0,0", "did you mean `--region 0:10,:`"),
+    ("get ocean.zarr/temperature --limit 5", "did you mean `--region 0:10,:`"),
+    ("plot ocean.zarr --channel DAPI", "did you mean `--channels DAPI,2`"),
+    ("get ocean.zarr/temperature --max time -o max.npy", "in Python: `zarrkit.open(TARGET)"),
+    ("plot ocean.zarr/temperature --mip time", "in Python: `zarrkit.open(TARGET)"),
+    ("get ocean.zarr/temperature -o june.nc", "xarray makes a netCDF file of it"),
+    ("get ocean.zarr/temperature -o map.jpg", "use .npy, .csv, .json, .tif"),
+    ("get ocean.zarr/temperature -o nowhere/out.csv", "nowhere; create it first"),
+    ("get ocean.zarr/cube --format csv", "--header writes all of them"),
+    ("get ocean.zarr/temperature --sel season=JJA", "axes: time, lat"),
+    ("get ocean.zarr/temperature --sel lat=20..40", "expected one like 45.5 or 40:60"),
+    ("get ocean.zarr/temperature --sel lat=20-40", "expected one like 45.5 or 40:60"),
+    ("get ocean.zarr/temperature --sel lat>20", "expected name=coordinate"),
+    ("get ocean.zarr/temperature --sel lat 20", "there is no node /20"),
+    ("get ocean.zarr/temperature --as csv", "a format is one of v2, v3"),
+    ("put ocean.zarr/temperature values.npy", "`--format npy < values.npy`"),
+    ("put ocean.zarr/temperature --input values.npy", "`--format npy < values.npy`"),
+    ("put ocean.zarr/temperature -i values.npy", "`--format npy < values.npy`"),
+    ("append ocean.zarr/temperature --file values.npy", "`--format npy < values.npy`"),
+    ("append ocean.zarr more.zarr", "a dataset is appended along a dimension"),
+    (
+        "create new.zarr/x --shape 3 --dtype int8 --compression gzip",
+        "did you mean `--codec zstd:3`",
+    ),
+    ("create new.zarr/x --shape 3 --dtype int8 --level 5", "did you mean `--codec zstd:3`"),
+    ("copy ocean.zarr out.zarr --codec zstd --level 9", "did you mean `--codec zstd:3`"),
+    ("copy ocean.zarr out.zarr --v3", "did you mean `--to v3`"),
+    ("copy ocean.zarr out.zarr --to ome-0.4", "images of OME-Zarr 0.4 are in v2; write `--to v2`"),
+    ("copy ocean.zarr out.zarr --to NGFF-0.5", "images of OME-Zarr 0.5 are in v3; write `--to v3`"),
+    (
+        "copy ocean.zarr out.zarr --region temperature=2013-06,:",
+        "--sel selects by coordinate, as in --sel time=2020-03",
+    ),
+    (
+        "copy ocean.zarr out.zarr --codec blosc:lz4",
+        "a codec is NAME, NAME:LEVEL or ARRAY:NAME:LEVEL",
+    ),
+    ("serve ocean.zarr --listen 0.0.0.0:80", "did you mean `--bind 0.0.0.0 --port 8080`"),
+    ("serve ocean.zarr -p 8080", "did you mean `--port 8080`"),
+    ("serve ocean.zarr --host 0.0.0.0", "pass --bind 0.0.0.0"),
+    ("serve ocean.zarr --bind 0.0.0.0:8080", "`--bind 0.0.0.0 --port 8080`"),
+    ("serve ocean.zarr --bind example.org", "expected an IP address"),
+    ("serve ocean.zarr --port 99999", "is not in 0..=65535"),
+    ("stats ocean.zarr/temperature --groupby time.month", "did you mean `--axis time`"),
+    ("info ocean.zarr lat temperature", "unexpected argument 'temperature'"),
+    (
+        "get ocean.zarr/temperature --region time=0:2",
+        "--by-name takes names, as in --by-name time=0:2",
+    ),
+    ("stats ocean.zarr/temperature --region time=0:2", "--by-name takes names"),
+    ("tail ocean.zarr/lat", "did you mean `zarr get TARGET --region -10:,...`"),
+    ("attrs ocean.zarr/temperature --add units=K", "did you mean `--set units=K`"),
+    ("refs ocean.zarr more.zarr -o refs.json --dim time", "did you mean `--axis time`"),
+    ("pyramid ocean.zarr --scale 2", "did you mean `--factor y=2,x=2`"),
+    ("dump ocean.zarr --vars lat", "did you mean `--variables air,time`"),
+    ("resize ocean.zarr/temperature --axis time", "did you mean `--shape 100,200`"),
+    ("validate ocean.zarr --deep", "did you mean `--level data`"),
+    ("validate ocean.zarr --fix", "`zarr repair TARGET` says what it would do"),
+    ("repair ocean.zarr --dry-run", "nothing is written without `--apply`"),
 ];
 
 /// Parts of lines that only a program with the feature `plot` answers so.
-const OF_PLOT: [&str; 4] = ["plot", "--sel ", "--bbox", "append ocean.zarr/temperature"];
+const OF_PLOT: [&str; 7] = [
+    "plot",
+    "--sel ",
+    "--bbox",
+    "--where",
+    "--point",
+    "june.nc",
+    "append ocean.zarr/temperature more",
+];
+
+#[test]
+fn an_unknown_option_is_not_said_to_be_a_path() {
+    let folder = Folder::new();
+    let error = folder.run("get ocean.zarr --frobnicate").err;
+    assert!(error.contains("unexpected argument '--frobnicate'"), "{error}");
+    assert!(!error.contains("-- --frobnicate"), "{error}");
+    // A number may well be an argument.
+    let error = folder.run("get ocean.zarr -1").err;
+    assert!(error.contains("use '-- -1'"), "{error}");
+}
 
 #[test]
 fn wrong_commands_are_answered_with_what_to_do() {
@@ -136,6 +222,7 @@ fn wrong_commands_are_answered_with_what_to_do() {
     folder.good("create ocean.zarr/lat --shape 6 --dtype float64 --dims lat");
     let put = folder.feed("put ocean.zarr/lat", b"[10,20,30,40,50,60]");
     assert_eq!(put.code, 0, "{}", put.err);
+    folder.good("create ocean.zarr/cube --shape 2,2,2 --dtype int8");
     folder.good("copy ocean.zarr more.zarr");
     std::fs::write(folder.path("notes.txt"), "not an array").unwrap();
     let mut wrong = Vec::new();

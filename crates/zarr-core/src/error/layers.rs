@@ -318,7 +318,10 @@ pub enum AccessError {
         found: usize,
     },
     /// A region leaves the array.
-    #[error("region {start}..{end} exceeds axis {axis}, which has length {len}")]
+    #[error(
+        "region {start}..{end} {}",
+        if start > end { format!("of axis {axis} ends before it begins") } else { format!("exceeds axis {axis}, which has length {len}") }
+    )]
     OutOfBounds {
         /// The axis.
         axis: usize,
@@ -391,7 +394,7 @@ pub enum AccessError {
         count: usize,
     },
     /// A node of the other kind is there.
-    #[error("is {is}, not {wanted}")]
+    #[error("this is {is}, not {wanted}")]
     NodeKind {
         /// `an array` or `a group`.
         is: &'static str,

@@ -1,6 +1,7 @@
 //! Defines the members of a JSON object, in order, and finds one by its name.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +13,7 @@ use super::value::Json;
 ///
 /// A member is found, set and removed in the same time however many there are. A clone shares the members until one of
 /// the two changes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Object(Arc<Members>);
 
 impl PartialEq for Object {
@@ -25,6 +26,12 @@ impl PartialEq for Object {
 }
 
 impl Eq for Object {}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
 
 impl Object {
     /// An object without members.
@@ -173,7 +180,7 @@ impl<'a> IntoIterator for &'a Object {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Members {
     /// The members in order. The place of a member that was removed stays empty, until half of the places are: to close
     /// each gap at once would move all members behind it for each that goes.
@@ -231,7 +238,6 @@ impl Members {
 }
 
 /// The places of members by the hashes of their names, no hash twice. The names themselves would double the memory.
-#[derive(Debug)]
 struct Index {
     state: RandomState,
     places: HashMap<u64, usize>,
@@ -309,6 +315,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn debug_shows_members_only() {
+        let object = Object::new().with("units", "K").with("valid", true);
+        assert_eq!(format!("{object:?}"), r#"{"units": String("K"), "valid": Bool(true)}"#);
+    }
 
     #[derive(Clone, Debug)]
     enum Change {

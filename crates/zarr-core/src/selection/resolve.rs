@@ -289,6 +289,8 @@ mod tests {
     fn what_leaves_the_array_is_refused() {
         assert_eq!(why((10, ..)), "index 10 is out of bounds for axis 0, which has length 10");
         assert_eq!(why((.., 2..8)), "region 2..8 exceeds axis 1, which has length 7");
+        let reversed = std::ops::Range { start: 5, end: 3 };
+        assert_eq!(why((reversed, ..)), "region 5..3 of axis 0 ends before it begins");
         assert_eq!(why((.., 8..)), "region 8..8 exceeds axis 1, which has length 7");
         assert_eq!(
             why((.., ..=u64::MAX)).split(" exceeds").next(),

@@ -4,6 +4,7 @@
 //! of one axis that has the same name in the same group or one above it (CF 5, netCDF-4's scope). Of a level of an OME image they
 //! follow from its transformations.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use zarr_core::data_type::{DataType, Endian, ScalarValue, TimeUnit, utf32_chars};
@@ -28,6 +29,8 @@ pub struct Axis {
     /// Which way its coordinates rise, if it is a vertical one.
     pub positive: Option<Positive>,
     values: Values,
+    /// The labels of an image's channels, if this is their axis and each has one of its own.
+    pub(super) labels: Vec<String>,
 }
 
 /// Where the greater coordinates of a vertical axis are.
@@ -49,7 +52,7 @@ impl Axis {
     pub fn plain(len: u64) -> Axis {
         let (name, units, title) = (None, None, None);
         let (kind, positive, values) = (AxisKind::Other, None, Values::None);
-        Axis { name, kind, units, title, len, positive, values }
+        Axis { name, kind, units, title, len, positive, values, labels: Vec::new() }
     }
 }
 
@@ -299,6 +302,7 @@ pub(crate) fn axes_of_image(array: &Array, image: Option<&(Image, usize)>) -> Re
             len,
             positive: None,
             values: Values::None,
+            labels: Vec::new(),
         };
         if let Some(name) = axis.name.clone()
             && let Some(variable) = variable(array, &name, len)?
@@ -439,6 +443,17 @@ fn kind_of_name(name: &str) -> AxisKind {
 }
 
 impl Image {
+    /// The labels of the channels along an axis of `len` positions; none if one has no label, or that of another.
+    fn labels_along(&self, len: u64) -> Vec<String> {
+        if self.channels.len() as u64 != len {
+            return Vec::new();
+        }
+        let labels = self.channels.iter().map(|channel| channel.label.clone());
+        let labels = labels.collect::<Option<Vec<String>>>().unwrap_or_default();
+        let distinct: HashSet<&String> = labels.iter().collect();
+        if distinct.len() == labels.len() { labels } else { Vec::new() }
+    }
+
     /// An axis of a level.
     fn axis(&self, level: usize, n: usize, len: u64) -> Option<Axis> {
         let axis = self.axes.get(n)?;
@@ -455,6 +470,7 @@ impl Image {
             len,
             positive: None,
             values: if has_coordinates { Values::Affine(affine) } else { Values::None },
+            labels: if axis.1 == AxisKind::Channel { self.labels_along(len) } else { Vec::new() },
         })
     }
 }

@@ -31,7 +31,7 @@ impl Axis {
     ///
     /// The end `2020-05` is the end of that month, and `2020-05-17` that of the day. A date that names a year, a month or a day selects
     /// all coordinates in it, as in xarray; if there is none, none but with another `reach` than half a step. Longitudes that differ by 360 degrees are the same: `-10` is `350`, and `350:10` of
-    /// ascending coordinates crosses the meridian, in the order of the text.
+    /// ascending coordinates crosses the meridian, in the order of the text. Channels of an OME image are selected by their labels.
     ///
     /// # Errors
     /// [`AccessError::Argument`] if the text is no such selection, the axis has no coordinates, or none is selected; what reading
@@ -43,6 +43,9 @@ impl Axis {
         }
         let found = match self.read(0..self.len)? {
             Some(found) => found,
+            None if !self.labels.is_empty() => {
+                Coordinates { texts: Some(self.labels.clone()), ..Coordinates::default() }
+            }
             None => {
                 let why = "it has no coordinates; select by position, with --by-name or --region";
                 return Err(self.refusal(why.into()).into());
@@ -76,7 +79,10 @@ fn positions(
         let at = at.ok_or_else(|| {
             let near = zarr_core::did_you_mean(text, texts.iter().map(String::as_str));
             let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            format!("no coordinate is `{text}`{near}")
+            let known: Vec<String> =
+                texts.iter().take(20).map(|text| format!("`{text}`")).collect();
+            let more = if texts.len() > known.len() { ", …" } else { "" };
+            format!("no coordinate is `{text}`; there are {}{more}{near}", known.join(", "))
         })? as u64;
         return Ok((Along::range(at..at + 1), None));
     }

@@ -34,7 +34,12 @@ impl ChannelName {
                     format!(", with the labels {}", labels.join(", "))
                 };
                 let last = channels.len().saturating_sub(1);
-                PictureError::Refused(format!("no channel `{name}`; there are 0 to {last}{known}"))
+                let labels = channels.iter().filter_map(|channel| channel.label.as_deref());
+                let near = zarr_core::did_you_mean(name, labels);
+                let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                PictureError::Refused(format!(
+                    "no channel `{name}`; there are 0 to {last}{known}{near}"
+                ))
             })
     }
 }

@@ -12,6 +12,7 @@ from ._zarrkit import Array, Group
 _FUNCTIONS = {
     "append": "an array appends: zarrkit.open_array(place, 'r+').append(values, axis=0)",
     "array": "zarrkit.create(place, data=values) stores an array",
+    "compare": "zarrkit.diff(a, b) compares",
     "consolidate_metadata": "a group consolidates: zarrkit.open_group(place, 'r+').consolidate()",
     "convert": "zarrkit.copy(source, target, to='v3') converts",
     "empty": "zarrkit.create(place, shape=..., dtype=...) makes an array",
@@ -30,6 +31,39 @@ _FUNCTIONS = {
 }
 
 
+#: Attributes of arrays of other packages.
+_OF_ARRAYS = {
+    "attributes": "array.attrs has the attributes",
+    "chunk_shape": "array.chunks has the shape of chunks",
+    "codec": "array.codecs has the codecs",
+    "compressor": "array.compressors has the compressors",
+    "compute": "array[...] reads all elements",
+    "coords": "xarray.open_dataset(place, engine='zarrkit') has the coordinates",
+    "dimension_names": "array.dims has the names of the dimensions",
+    "dimensions": "array.dims has the names of the dimensions",
+    "load": "array[...] reads all elements",
+    "plot": "the program that cargo installs plots: zarr plot",
+    "sel": "select by position, as in array.isel(lat=0), or by coordinate with xarray",
+    "to_dask": "array.dask() makes an array of Dask",
+    "to_numpy": "array[...] reads all elements",
+    "to_xarray": "xarray.open_dataset(place, engine='zarrkit') opens its group",
+    "values": "array[...] reads all elements",
+}
+
+#: Attributes of groups of other packages, and of datasets of xarray.
+_OF_GROUPS = {
+    "attributes": "group.attrs has the attributes",
+    "create_dataset": "group.create_array(name, shape=..., dtype=...) makes an array",
+    "data_vars": "group.arrays() has the arrays",
+    "isel": "select in an array, as in group['temperature'].isel(lat=0), or with xarray",
+    "ls": "group.tree() draws what is in it, list(group) has the names",
+    "open": "a member is an item: group['temperature']",
+    "sel": "xarray.open_dataset(place, engine='zarrkit') selects by coordinate",
+    "to_xarray": "xarray.open_dataset(place, engine='zarrkit') opens it",
+    "variables": "group.arrays() has the arrays",
+}
+
+
 def answer_of_module(name: str) -> str:
     """What to write for a function of the package, behind what Python says."""
     return f"; {_FUNCTIONS[name]}" if name in _FUNCTIONS else ""
@@ -37,15 +71,21 @@ def answer_of_module(name: str) -> str:
 
 def _missing_of_array(array: Array, name: str) -> Any:
     answer = ""
-    if name == "sel":
-        answer = "; select by position, as in array.isel(lat=0), or by coordinate with xarray"
+    if name in _OF_ARRAYS:
+        answer = f"; {_OF_ARRAYS[name]}"
+    elif not name.startswith("_") and name in array.attrs:
+        answer = f"; an attribute is an item: array.attrs[{name!r}]"
     elif not name.startswith("_") and hasattr(np.ndarray, name):
         answer = f"; read the elements first: array[...].{name}"
     raise AttributeError(f"'zarrkit.Array' object has no attribute {name!r}{answer}", name=name, obj=array)
 
 
 def _missing_of_group(group: Group, name: str) -> Any:
-    answer = "" if name.startswith("_") else f"; a member is an item: group[{name!r}]"
+    answer = ""
+    if name in _OF_GROUPS:
+        answer = f"; {_OF_GROUPS[name]}"
+    elif not name.startswith("_"):
+        answer = f"; a member is an item: group[{name!r}]"
     raise AttributeError(f"'zarrkit.Group' object has no attribute {name!r}{answer}", name=name, obj=group)
 
 

@@ -115,7 +115,7 @@ def translated(keywords: dict[str, Any], others: dict[str, Any], dialect: str | 
                 continue
             raise TypeError(f"zarrkit has no keyword {name!r}: {_ANSWERS[name]}")
         near = get_close_matches(name, [*keywords, *_SAME], 1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
+        meant = f"; did you mean {_SAME.get(near[0], near[0])!r}?" if near else ""
         raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")
     return keywords
 

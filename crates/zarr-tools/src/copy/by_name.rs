@@ -848,7 +848,15 @@ fn unknown(
             format!("; there are {}{more}", listed.join(", "))
         }
     };
-    argument(format!("{what}: {why}{hint}"))
+    // As those of OME-Zarr 0.4, whose axes are in the attributes of their group.
+    let have_no_names = with_dimensions
+        && subjects.iter().all(|subject| subject.dimensions.iter().all(Option::is_none));
+    let shape = if have_no_names {
+        "; the axes of the arrays have no names: give a length for each axis, as in 1,64,64"
+    } else {
+        ""
+    };
+    argument(format!("{what}: {why}{hint}{shape}"))
 }
 
 /// How many names an error lists.

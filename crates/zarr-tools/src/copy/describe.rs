@@ -227,7 +227,7 @@ fn keep_missing_value(array: &Array, to: Dialect, described: &mut Described) -> 
     let so_many = format!("{count} of {total} chunks were never stored");
     if metadata.fill_value.is_none() && metadata.fill_bytes() == old {
         // What has no value reads as zeros in xarray, in tensorstore and here, and times as NaT.
-        let why = "zarr-python 2 reads anything there in v2, which has no value for them";
+        let why = "zarr-python 2 reads undefined elements there, because the copy in v2 has no fill value";
         described.note = Some(format!("{so_many}; {why}"));
         described.leaves_holes = true;
         return Ok(());
