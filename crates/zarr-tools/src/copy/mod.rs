@@ -13,6 +13,7 @@ mod choose;
 mod content;
 mod describe;
 mod elements;
+mod file_dimensions;
 mod files;
 mod finish;
 pub(crate) mod holes;
