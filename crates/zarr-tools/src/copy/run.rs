@@ -196,7 +196,7 @@ impl Plan {
     }
 
     /// The parts that are done, and have stored chunks of each of their arrays: not of what was erased since. A part that
-    /// has nothing but fill of an array is copied again.
+    /// has nothing but fill of an array is copied again. Files are compared by [`Plan::copy_files`].
     fn done(&self, journal: &Journal, target: &Hierarchy) -> Result<BTreeSet<usize>> {
         let done = journal.parts_done(self)?;
         let mut trusted = done.clone();
@@ -216,11 +216,6 @@ impl Plan {
                 if !stored.iter().any(|chunk| chunks.contains(chunk)) {
                     trusted.remove(&part);
                 }
-            }
-        }
-        for part in trusted.clone() {
-            if !self.has_files(part, target)? {
-                trusted.remove(&part);
             }
         }
         Ok(trusted)
