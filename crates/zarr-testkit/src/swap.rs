@@ -47,7 +47,7 @@ pub(super) fn check_replacing(store: &dyn SyncStore) {
 const ABSENT: &str = "a reader found a key absent while it was replaced";
 
 /// Panics with the message of the thread, so that the caller of the check gets it.
-fn pass_on(ended: thread::Result<()>) {
+pub(super) fn pass_on(ended: thread::Result<()>) {
     if let Err(panic) = ended {
         std::panic::resume_unwind(panic);
     }
