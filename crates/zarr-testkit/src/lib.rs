@@ -39,6 +39,7 @@ mod bytes;
 mod child;
 mod codec;
 mod count;
+mod create;
 mod data_type;
 mod fault;
 mod forward;

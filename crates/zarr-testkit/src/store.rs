@@ -48,6 +48,7 @@ pub fn check_store_folding_case(make: impl Fn() -> Arc<dyn Store>) {
     }
     super::swap::check_replacing(&*make().to_sync());
     super::swap::check_conditional(&|| make().to_sync());
+    super::create::check_creating(&*make().to_sync());
     check_snapshots(&*make().to_sync());
     check_async_snapshots(&*make());
 }

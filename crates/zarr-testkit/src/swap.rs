@@ -54,7 +54,7 @@ fn raced_value(letter: u8) -> Vec<u8> {
 const ABSENT: &str = "a reader found a key absent while it was replaced";
 
 /// Panics with the message of the thread, so that the caller of the check gets it.
-fn pass_on(ended: thread::Result<()>) {
+pub(super) fn pass_on(ended: thread::Result<()>) {
     if let Err(panic) = ended {
         std::panic::resume_unwind(panic);
     }

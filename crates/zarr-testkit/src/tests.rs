@@ -55,6 +55,12 @@ enum Flaw {
     CannotEraseIf,
     ComparesTooEarly,
     LeavesOutTheLast,
+    CreatesOverValues,
+    CreatesOverEmpty,
+    CreatesBesideOthers,
+    KeepsLeftovers,
+    ErasesBeforeRefusing,
+    CreatesInTwoSteps,
 }
 
 /// How long a flaw lasts, so that other threads notice it on a busy machine, too.
@@ -135,7 +141,7 @@ impl SyncStore for Broken {
     fn capabilities(&self) -> Capabilities {
         let swap = !self.is(Flaw::NotConditional);
         let write = !self.is(Flaw::NotWriteable);
-        Capabilities { swap, write, local: true, ..Capabilities::FULL }
+        Capabilities { swap, create: swap, write, local: true, ..Capabilities::FULL }
     }
 
     fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> Result<Option<Got>, StoreError> {
@@ -196,6 +202,38 @@ impl SyncStore for Broken {
             self.set_now(key, &Payload::new(*value)).map_err(|error| NotSet { at, error })?;
         }
         Ok(())
+    }
+
+    fn create(
+        &self,
+        key: &StoreKey,
+        value: Payload<'_>,
+        absent: &[StoreKey],
+        leftovers: &[StoreKey],
+    ) -> Result<Option<StoreKey>, StoreError> {
+        let value = value.into_bytes()?.to_vec();
+        let mut map = self.map();
+        let is_there = |map: &Map, key: &StoreKey| match self.flaw {
+            Flaw::CreatesOverEmpty => map.get(key.as_str()).is_some_and(|value| !value.is_empty()),
+            _ => map.contains_key(key.as_str()),
+        };
+        let own = Some(key).filter(|_| !self.is(Flaw::CreatesOverValues));
+        let others: &[StoreKey] = if self.is(Flaw::CreatesBesideOthers) { &[] } else { absent };
+        let there = own.into_iter().chain(others).find(|key| is_there(&map, key));
+        let erases = there.is_none() || self.is(Flaw::ErasesBeforeRefusing);
+        if erases && !self.is(Flaw::KeepsLeftovers) {
+            map.retain(|key, _| leftovers.iter().all(|left| left.as_str() != key));
+        }
+        if let Some(there) = there {
+            return Ok(Some(there.clone()));
+        }
+        if self.is(Flaw::CreatesInTwoSteps) {
+            drop(map);
+            thread::sleep(WINDOW);
+            map = self.map();
+        }
+        map.insert(key.to_string(), value);
+        Ok(None)
     }
 
     fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
@@ -376,6 +414,12 @@ fn each_broken_promise_is_found_and_named() {
         (Flaw::CannotEraseIf, "what set_if erased is absent"),
         (Flaw::ComparesTooEarly, "updates were lost"),
         (Flaw::LeavesOutTheLast, "set_all sets all values"),
+        (Flaw::CreatesOverValues, "create returns the key that is there"),
+        (Flaw::CreatesOverEmpty, "create returns the key that is there"),
+        (Flaw::CreatesBesideOthers, "create returns the other key that is there"),
+        (Flaw::KeepsLeftovers, "create erases the leftovers"),
+        (Flaw::ErasesBeforeRefusing, "create that is refused erases nothing"),
+        (Flaw::CreatesInTwoSteps, "one must succeed"),
     ];
     for (flaw, expected) in cases {
         match verdict(flaw) {

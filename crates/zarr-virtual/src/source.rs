@@ -10,7 +10,9 @@ use zarr_core::store::{Bytes, Capabilities, Listing, Result, StoreKey, StorePref
 use crate::target::Target;
 
 /// The key beside a node's document, in no listing, of what netCDF knows of the node and the document does not say:
-/// `{"attributes": {"scale": "float32"}, "unlimited": [true, false]}`. `zarr-nczarr` reads it for a copy to NCZarr.
+/// `{"attributes": {"scale": "float32"}, "unlimited": [true, false]}`, and of a group
+/// `{"attributes": {}, "unlimited": [], "dimensions": [{"name": "x", "size": 3, "unlimited": false}]}`. `zarr-nczarr` reads it for
+/// a copy to NCZarr, and `zarr-tools` for what other copies do not keep.
 #[cfg(any(feature = "hdf5", feature = "netcdf3"))]
 pub(crate) const NETCDF_TYPES: &str = "netcdf_types.json";
 

@@ -146,3 +146,33 @@ fn names_with_a_prefix_open_with_a_warning_and_validate_names_them() {
         run.text()
     );
 }
+
+/// Some programs on Windows write `\` in the names of entries.
+#[test]
+fn names_with_backslashes_open_with_a_warning_and_are_copied_with_slashes() {
+    let folder = Folder::new();
+    folder.good("create s.zip --path g/a --shape 2 --dtype int8 --codec none");
+    assert_eq!(folder.feed("put s.zip --path g/a", b"[5,6]").code, 0);
+    // The same names in the local headers and in the directory.
+    let mut archive = fs::read(folder.path("s.zip")).unwrap();
+    for name in ["g/zarr.json", "g/a/zarr.json", "g/a/c/0"] {
+        let turned = name.replace('/', "\\");
+        while let Some(at) = archive.windows(name.len()).position(|it| it == name.as_bytes()) {
+            archive[at..at + name.len()].copy_from_slice(turned.as_bytes());
+        }
+    }
+    folder.write("w.zip", &archive);
+    let run = folder.run("get w.zip --path g/a");
+    assert_eq!((run.code, run.text()), (0, "[5,6]\n"), "{}", run.err);
+    let warning = "w.zip: 3 entries, such as `g\\";
+    assert!(run.err.contains(warning) && run.err.contains("read-only"), "{}", run.err);
+    let run = folder.run("validate w.zip");
+    assert!(run.code == 1 && run.text().contains(warning), "{}", run.text());
+    let refused = folder.feed("put w.zip --path g/a", b"[7,8]");
+    assert_eq!(refused.code, 2, "{}", refused.err);
+    assert_eq!(fs::read(folder.path("w.zip")).unwrap(), archive);
+    assert_eq!(folder.run("copy w.zip c.zip").code, 0);
+    folder.good("validate c.zip");
+    folder.good("diff s.zip c.zip");
+    assert_eq!(folder.good("get c.zip --path g/a").text(), "[5,6]\n");
+}

@@ -251,6 +251,44 @@ fn numbered_files_of_a_plain_folder_stay() {
 }
 
 /// The blocks of an N5 container and numbered files are no chunks, since no array has them.
+/// A copy that overwrites erases what looks like chunks at a place without a document of its own, and says so.
+#[test]
+fn an_overwriting_copy_names_the_numbered_files_that_it_erases() {
+    let array = "--shape 4 --chunks 2 --dtype int8";
+    for (format, mine) in [("v2", ["1", "2", "10"]), ("v3", ["c/0", "c/7", "c/12"])] {
+        let folder = Folder::new();
+        folder.good(&format!("create s.zarr/x --format {format} {array}"));
+        let put = || {
+            for name in mine.into_iter().chain(["readme"]) {
+                folder.write(&format!("pics/{name}"), "my data");
+            }
+        };
+        let copied = || {
+            let run = folder.run("copy s.zarr/x pics --overwrite");
+            assert_eq!(run.code, 0, "{format}: {}", run.err);
+            assert!(folder.path("pics/readme").exists());
+            run.err
+        };
+        put();
+        let told = copied();
+        let line = told.lines().find(|line| line.contains("were erased")).expect("it is told");
+        assert!(line.contains("3 objects, such as") && line.contains(mine[0]), "{line}");
+        assert!(mine[1..].iter().all(|name| !folder.path(&format!("pics/{name}")).exists()));
+        // Chunks of an array that is there are what is asked for.
+        assert!(!copied().contains("erased"), "{told}");
+        // The folder of a node that is there, without a document of its own.
+        let document = if format == "v2" { ".zarray" } else { "zarr.json" };
+        std::fs::remove_file(folder.path(&format!("pics/{document}"))).unwrap();
+        folder.good(&format!("create s2.zarr/a --format {format} {array}"));
+        folder.good("put s2.zarr/a --value 3");
+        std::fs::rename(folder.path("s2.zarr/a"), folder.path("pics/a")).unwrap();
+        put();
+        let told = copied();
+        assert!(told.contains("3 objects, such as"), "{told}");
+        assert!(!folder.path("pics/a").exists());
+    }
+}
+
 #[test]
 fn numbered_files_below_a_group_go_only_by_force() {
     let mine = ["g/scan.n5/volume/0/0", "g/scan.n5/attributes.json", "g/frames/1", "g/frames/2"];

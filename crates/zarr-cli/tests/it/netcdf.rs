@@ -179,6 +179,44 @@ fn a_netcdf_file_keeps_its_unlimited_dimensions_and_types_as_nczarr() {
     }
 }
 
+/// Dimensions that no variable has are in a copy to NCZarr, and named where other copies do not have them.
+#[test]
+fn dimensions_of_a_netcdf_file_that_no_variable_has_are_kept_or_named() {
+    let folder = Folder::new();
+    for (name, unused) in [
+        ("unused-4.nc", &["/spare", "/records", "/g/inner"][..]),
+        ("unused-3.nc", &["/spare", "/records"]),
+    ] {
+        file(&folder, name);
+        for to in ["nczarr-v2", "nczarr-v3"] {
+            let run = folder.run(&format!("copy {name} {name}-{to} --to {to} --strict"));
+            assert_eq!(run.code, 0, "{name} {to}: {}", run.err);
+            let cdl = folder.good(&format!("dump {name}-{to}")).text().to_owned();
+            let inner = name.contains('4').then_some("inner = 4 ;");
+            let lines = ["x = 3 ;", "spare = 2 ;", "records = UNLIMITED ; // (0 currently)"];
+            for line in lines.into_iter().chain(inner) {
+                assert_eq!(cdl.matches(line).count(), 1, "{name} {to}: {line} in {cdl}");
+            }
+        }
+        for to in ["v2", "v3", "draft-2020", "zarr-v2", "zarr-v3"] {
+            let copy = format!("{name}-{to}");
+            let run = folder.run(&format!("copy {name} {copy} --to {to}"));
+            assert_eq!(run.code, 0, "{copy}: {}", run.err);
+            let told: Vec<&str> = run
+                .err
+                .lines()
+                .filter(|line| line.contains("no variable has this dimension"))
+                .collect();
+            assert_eq!(told.len(), unused.len(), "{copy}: {}", run.err);
+            for dimension in unused {
+                let start = format!("not kept: {dimension}: ");
+                assert!(told.iter().any(|line| line.starts_with(&start)), "{copy}: {}", run.err);
+            }
+            folder.bad(&format!("copy {name} {copy}-strict --to {to} --strict"), 4);
+        }
+    }
+}
+
 /// The documents of a file are made for it: of a sound one nothing is wrong, and nothing is advised that a file cannot have.
 #[test]
 fn a_sound_netcdf_file_has_no_problems() {

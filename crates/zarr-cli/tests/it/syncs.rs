@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use zarr::store::{SnapshotOptions, StoreKey, SyncSnapshot, SyncStore, from_sync, from_sync_arc};
 use zarr::tools::SyncOptions;
 
 use crate::common::killed::kills;
@@ -383,6 +384,77 @@ fn changes_of_the_source_meanwhile_are_named() {
     // The documents are those of the listing.
     assert!(!folder.path("t/a/.zattrs").exists());
     assert_eq!(plan().run(&sync).unwrap().changed, [""; 0]);
+    assert!(is_equal(&folder, "s", "t"));
+}
+
+/// A source of which one value is absent once, as while a writer erases it and sets it again.
+#[derive(Debug)]
+struct Flickering {
+    inner: Arc<dyn SyncStore>,
+    absent: Mutex<Option<StoreKey>>,
+}
+
+impl SyncStore for Flickering {
+    zarr_testkit::forward_calls!(inner: name capabilities get put create erase_prefix list_prefix list_dir link flush);
+
+    fn open(
+        &self,
+        key: &StoreKey,
+        how: SnapshotOptions<'_>,
+    ) -> Result<Option<Box<dyn SyncSnapshot>>, zarr::StoreError> {
+        if self.absent.lock().unwrap().take_if(|absent| absent == key).is_some() {
+            return Ok(None);
+        }
+        self.inner.open(key, how)
+    }
+}
+
+/// A chunk that was absent when it was to be copied is missing in the target, though a listing shows it before and after.
+#[test]
+fn a_value_that_is_absent_for_a_moment_is_named() {
+    let options = zarr::OpenOptions::new(zarr::standard()).read_write();
+    let memory = || from_sync(zarr::stores::MemoryStore::new());
+    let inner = memory();
+    let format = || zarr::format::of_dialect(zarr::Dialect::V3);
+    let made = zarr::Hierarchy::create(inner.clone(), format(), &options).unwrap();
+    let array = made.create_array("/a").shape(&[4]).chunks(&[2]).data_type_named("int8");
+    array.create().unwrap().write(.., &[1i8, 2, 3, 4]).unwrap();
+    let key = StoreKey::new("a/c/1").unwrap();
+    let flickering = Arc::new(Flickering { inner: inner.to_sync(), absent: Mutex::new(None) });
+    let source = zarr::Hierarchy::open(from_sync_arc(flickering.clone()), &options).unwrap();
+    let target = zarr::Hierarchy::of_format(memory(), format(), &options);
+    let root = zarr::NodePath::root();
+    let sync = SyncOptions::default();
+    let plan =
+        || zarr::tools::plan_sync(&source.node("/").unwrap(), &target, &root, &sync).unwrap();
+    let planned = plan();
+    *flickering.absent.lock().unwrap() = Some(key);
+    assert_eq!(planned.run(&sync).unwrap().changed, ["a/c/1"]);
+    assert_eq!(plan().run(&sync).unwrap().changed, [""; 0]);
+    assert_eq!(target.array("/a").unwrap().read::<i8>(..).unwrap(), [1, 2, 3, 4]);
+}
+
+/// Deletions that are cut off leave no array that has lost chunks, and no node without the group above it.
+#[test]
+fn documents_are_deleted_before_chunks_and_inner_ones_before_outer_ones() {
+    let folder = Folder::new();
+    folder.good("create s --format v2 --path keep --shape 2 --dtype int8");
+    folder.good("copy s t");
+    folder.good("create t --path g --group");
+    folder.good("create t --path g/h --group");
+    folder.good("create t --path g/h/a --shape 2 --dtype int8 --attr units=m");
+    assert_eq!(folder.feed("put t/g/h/a", b"[1,2]").code, 0);
+    let options = zarr::OpenOptions::new(zarr::standard()).read_write();
+    let path = |name: &str| folder.path(name).display().to_string();
+    let source = zarr::tools::find_node(&path("s"), "/", &options).unwrap();
+    let target = zarr::Hierarchy::open_or_create(&path("t"), zarr::Dialect::V2, &options).unwrap();
+    let sync = SyncOptions { delete: true, ..SyncOptions::default() };
+    let root = zarr::NodePath::root();
+    let plan = zarr::tools::plan_sync(&source, &target, &root, &sync).unwrap();
+    let names: Vec<&str> = plan.deleted_names().collect();
+    let expected = ["g/h/a/.zarray", "g/h/a/.zattrs", "g/h/.zgroup", "g/.zgroup", "g/h/a/0"];
+    assert_eq!(names, expected);
+    plan.run(&sync).unwrap();
     assert!(is_equal(&folder, "s", "t"));
 }
 

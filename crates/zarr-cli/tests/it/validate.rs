@@ -231,6 +231,8 @@ fn bytes_of_a_shard_that_two_entries_have_or_none_are_named() {
             let [told] = &told[..] else { panic!("{case}") };
             assert!(told.contains(&format!("`{key}`")) && told.contains(what), "{case}");
             assert_eq!(told.starts_with("note: "), kind == "shard_gap", "{case}");
+            // Bytes that two inner chunks have are referred to, though the second ends before the first does.
+            assert_eq!(text.contains("shard_gap"), kind == "shard_gap", "{case}");
         }
     }
 }

@@ -240,8 +240,9 @@ impl Tree {
         self.attributes(blocks, &object).map_err(|fault| fault.at_path(path))
     }
 
-    /// What netCDF knows of the object at a path, and its document in Zarr does not say: the types of its attributes, and which axes
-    /// are unlimited. JSON text: `{"attributes": {"scale": "float32"}, "unlimited": [true, false]}`.
+    /// What netCDF knows of the object at a path, and its document in Zarr does not say: the types of its attributes, which axes
+    /// are unlimited, and the dimensions in a group that have no variable of their name. JSON text:
+    /// `{"attributes": {"scale": "float32"}, "unlimited": [true, false], "dimensions": [{"name": "x", "size": 3, "unlimited": false}]}`.
     ///
     /// # Errors
     /// The object is damaged.
@@ -261,10 +262,48 @@ impl Tree {
                 unlimited.extend(max_shape.iter().map(|len| len.is_none().to_string()));
             }
         }
-        Ok(json::object([
-            ("attributes".to_owned(), types),
-            ("unlimited".to_owned(), json::list(unlimited)),
-        ]))
+        let mut members =
+            vec![("attributes".to_owned(), types), ("unlimited".to_owned(), json::list(unlimited))];
+        if object.kind == ObjectKind::Group {
+            let dimensions = self.bare_dimensions(blocks, found.address).map_err(at_path)?;
+            members.push(("dimensions".to_owned(), json::list(dimensions)));
+        }
+        Ok(json::object(members))
+    }
+
+    /// The dimensions of netCDF in a group that have no variable of their name, as JSON text.
+    fn bare_dimensions(&mut self, blocks: &Blocks, group: u64) -> Result<Vec<String>> {
+        let mut dimensions = Vec::new();
+        for link in self.links(blocks, group)?.to_vec() {
+            let Target::Hard(address) = link.target else { continue };
+            let Ok(found) = present(self.bare_dimension(blocks, address))? else { continue };
+            let Some((size, unlimited)) = found else { continue };
+            dimensions.push(json::object([
+                ("name".to_owned(), json::text(&link.name)),
+                ("size".to_owned(), size.to_string()),
+                ("unlimited".to_owned(), unlimited.to_string()),
+            ]));
+        }
+        Ok(dimensions)
+    }
+
+    /// The length of the dimension that an object stands for, and whether it is unlimited; `None` of another object.
+    fn bare_dimension(&self, blocks: &Blocks, address: u64) -> Result<Option<(u64, bool)>> {
+        let object = self.file.object(blocks, address)?;
+        if object.kind != ObjectKind::Dataset {
+            return Ok(None);
+        }
+        let attributes = dimensions::readable(&self.file, blocks, &object)?;
+        if !dimensions::is_bare_dimension(&self.file, blocks, &attributes)? {
+            return Ok(None);
+        }
+        let dataset = self.file.dataset(blocks, &object)?;
+        let crate::Dataspace::Simple { shape, max_shape } = &dataset.dataspace else {
+            return Ok(None);
+        };
+        let longest = dimensions::unlimited_length(&self.file, blocks, address)?;
+        let Some(size) = longest.or(shape.first().copied()) else { return Ok(None) };
+        Ok(Some((size, max_shape.first() == Some(&None))))
     }
 
     /// The dataset at a path as an array.

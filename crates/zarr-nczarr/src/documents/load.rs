@@ -78,6 +78,8 @@ pub(super) struct FileTypes {
     notes: Vec<(String, String)>,
     /// Which axes are unlimited.
     unlimited: Vec<bool>,
+    /// Those of a group, as far as a variable can have them: no other document names one that no variable has.
+    dimensions: Vec<Dimension>,
 }
 
 /// The key beside a node's document that has it, in the stores of netCDF files (`zarr-virtual`).
@@ -215,12 +217,12 @@ impl<'a> Loader<'a> {
             Profile::Pure => None,
             _ => sources.group().map_err(|e| Error::from(e).at_path(&at))?,
         };
-        let notes = match self.profile {
-            Profile::Pure => self.file_types(&at)?.unwrap_or_default().notes,
-            _ => sources.notes(),
+        let file = match self.profile {
+            Profile::Pure => self.file_types(&at)?.unwrap_or_default(),
+            _ => FileTypes { notes: sources.notes(), ..FileTypes::default() },
         };
         let mut group = Group::new(path.rsplit('/').next().unwrap_or_default());
-        let node_attributes = NodeAttributes::read(&metadata.attributes, &notes);
+        let node_attributes = NodeAttributes::read(&metadata.attributes, &file.notes);
         let (attributes, troubles) = node_attributes.attributes(self.profile == Profile::Legacy);
         self.warn(path, troubles);
         self.warn_of_hidden(path, &metadata.attributes);
@@ -229,6 +231,7 @@ impl<'a> Loader<'a> {
             Some(declared) => declared,
             None => self.listed(path, &at)?,
         };
+        group.dimensions = file.dimensions;
         self.declare(path, &at, &mut group, declared.dimensions)?;
         let mut listed = HashSet::new();
         for name in declared.arrays {
@@ -350,7 +353,9 @@ impl<'a> Loader<'a> {
         let notes = types.filter_map(|(name, ty)| Some((name.to_owned(), ty.as_str()?.to_owned())));
         let axes = member("unlimited").and_then(Json::as_array).unwrap_or_default();
         let unlimited = axes.iter().map(|axis| axis.as_bool() == Some(true)).collect();
-        Ok(Some(FileTypes { notes: notes.collect(), unlimited }))
+        let dimensions = member("dimensions").and_then(Json::as_array).unwrap_or_default();
+        let dimensions = dimensions.iter().filter_map(file_dimension).collect();
+        Ok(Some(FileTypes { notes: notes.collect(), unlimited, dimensions }))
     }
 
     /// Unlimited dimensions are as long as the longest of their arrays: one may have grown before its group
@@ -371,6 +376,14 @@ impl<'a> Loader<'a> {
             }
         }
     }
+}
+
+/// A dimension as the store of a netCDF file has it; `None` if no variable can have it by its name.
+fn file_dimension(json: &Json) -> Option<Dimension> {
+    let json = json.as_object()?;
+    let name = json.get("name")?.as_str().filter(|name| check_name(name).is_ok())?.to_owned();
+    let (len, unlimited) = (json.get("size")?.as_u64()?, json.get("unlimited")?.as_bool()?);
+    Some(Dimension { name, len, unlimited })
 }
 
 const GROUPS: &str = "_nczarr_group";

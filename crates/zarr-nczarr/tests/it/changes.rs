@@ -1,11 +1,12 @@
 //! What may be changed of a dataset, and what not.
 
-use crate::common;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
+use crate::common;
 use crate::common::{demo_values, document, memory, options, write_demo};
-use zarr_core::store::Store;
-use zarr_core::{Dialect, ErrorKind, Hierarchy};
+use zarr_core::store::{Payload, Precondition, Store, StoreKey, SyncStore, from_sync_arc};
+use zarr_core::{Dialect, ErrorKind, Hierarchy, StoreError};
 use zarr_nczarr::schema::{Filter, Variable};
 use zarr_nczarr::{
     Attribute, Dataset, DatasetOptions, Dimension, Lengths, NewDataset, Profile, Slab, Type, Values,
@@ -574,5 +575,114 @@ fn an_append_lengthens_the_siblings() {
         let plain = zarr_core::Hierarchy::open(store.clone(), &options().zarr).unwrap();
         let b = plain.array(zarr_core::NodePath::new("/b").unwrap()).unwrap();
         assert_eq!(b.shape(), [2, 6]);
+    }
+}
+
+/// A writer that is slower than another one of the same handle does not make a dimension shorter that it knows.
+#[test]
+fn a_slower_append_of_one_handle_shortens_no_dimension() {
+    for new in kinds() {
+        let (_, dataset) = created(&new);
+        let root = dataset.root();
+        root.define_dimension(Dimension::unlimited("t")).unwrap();
+        let a = root.define_variable(&Variable::new("a", Type::Int, ["t"])).unwrap();
+        let begins = dataset.append("/t", 1, |start| {
+            assert_eq!(a.append(vec![7, 8]).unwrap(), start + 1);
+            a.write_slab(&Slab::new([start], [1]), vec![6])
+        });
+        assert_eq!(begins.unwrap(), 0);
+        assert_eq!(dataset.dimension("/t").unwrap().len, 3);
+        assert_eq!(a.read().unwrap(), vec![6, 7, 8].into());
+    }
+}
+
+/// A store that does something else before it changes one key for the first time.
+struct Between {
+    inner: Arc<dyn SyncStore>,
+    key: &'static str,
+    act: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl std::fmt::Debug for Between {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Between")
+    }
+}
+
+impl SyncStore for Between {
+    zarr_testkit::forward_calls!(inner: name capabilities get open create erase_prefix list_prefix list_dir link flush);
+
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Option<Payload<'_>>,
+        only_if: Precondition<'_>,
+    ) -> Result<bool, StoreError> {
+        let act = self.act.lock().unwrap().take_if(|_| key.as_str() == self.key);
+        if let Some(act) = act {
+            act();
+        }
+        self.inner.put(key, value, only_if)
+    }
+}
+
+/// A refresh beside an append may have read an array's document before the append made the array longer. What others
+/// write to the records of the append is not hidden by it.
+#[test]
+fn a_refresh_beside_an_append_shortens_no_array() {
+    for (new, key) in kinds().into_iter().zip(["b/.zarray", "b/zarr.json"]) {
+        let (inner, plain) = created(&new);
+        let root = plain.root();
+        root.define_dimension(Dimension::unlimited("t")).unwrap();
+        for name in ["a", "b"] {
+            root.define_variable(&Variable::new(name, Type::Int, ["t"])).unwrap();
+        }
+        let between = Arc::new(Between { inner: inner.to_sync(), key, act: Mutex::new(None) });
+        let store: Arc<dyn Store> = from_sync_arc(between.clone());
+        let dataset = Dataset::open(store, &options().read_write()).unwrap();
+        let (refreshed, is_refreshed) = (dataset.clone(), Arc::new(AtomicBool::new(false)));
+        let told = is_refreshed.clone();
+        let act = move || {
+            refreshed.refresh().unwrap();
+            told.store(true, Ordering::Relaxed);
+        };
+        *between.act.lock().unwrap() = Some(Box::new(act));
+        let other = Dataset::open(inner, &options().read_write()).unwrap();
+        let begins = dataset.append("/t", 1, |start| {
+            let b = other.variable("b").unwrap();
+            b.write_slab(&Slab::new([start], [1]), vec![7])
+        });
+        assert_eq!(begins.unwrap(), 0);
+        assert!(is_refreshed.load(Ordering::Relaxed), "nothing was refreshed");
+        let b = dataset.variable("b").unwrap();
+        assert_eq!(b.array().unwrap().shape(), [1]);
+        assert_eq!(b.read().unwrap(), vec![7].into());
+    }
+}
+
+/// The length of a dimension is told only where all of its variables have it; else it is named, and stays.
+#[test]
+fn a_length_that_variables_disagree_on_is_not_told() {
+    for new in kinds() {
+        let (store, dataset) = created(&new);
+        let root = dataset.root();
+        root.define_dimension(Dimension::unlimited("t")).unwrap();
+        for name in ["a", "b"] {
+            let variable = root.define_variable(&Variable::new(name, Type::Int, ["t"])).unwrap();
+            variable.write_slab(&Slab::new([0], [2]), vec![1, 2]).unwrap();
+        }
+        let told = || {
+            let options = options().lengths(Lengths::Published);
+            Dataset::open(store.clone(), &options).unwrap().dimension("/t").unwrap().len
+        };
+        let [a, b] = ["a", "b"].map(|name| dataset.variable(name).unwrap());
+        for (a_len, b_len, differ, expected) in
+            [(5, 2, vec!["t"], 2), (5, 5, vec![], 5), (3, 5, vec!["t"], 5), (3, 3, vec![], 3)]
+        {
+            a.array().unwrap().resize(&[a_len]).unwrap();
+            b.array().unwrap().resize(&[b_len]).unwrap();
+            assert_eq!(a.publish_lengths().unwrap(), differ, "{a_len}, {b_len}");
+            assert_eq!(told(), expected, "{a_len}, {b_len}");
+        }
     }
 }

@@ -27,7 +27,8 @@ pub enum Reach {
 impl Axis {
     /// The positions that a text selects: those of all coordinates from one to another, both among them, as in `40:60` or
     /// `2020-03:2020-05`, each of which may be left out; or the one nearest to a number or a date, and the text of its coordinate
-    /// if that is another one; of texts the equal one. `reach` says how far the nearest one may be.
+    /// if that is another one; of texts the equal one. `reach` says how far the nearest one may be. Of coordinates that occur
+    /// several times all that are equal to the text are selected, as in xarray.
     ///
     /// The end `2020-05` is the end of that month, and `2020-05-17` that of the day. A date that names a year, a month or a day selects
     /// all coordinates in it, as in xarray; if there is none, none but with another `reach` than half a step. Longitudes that differ by 360 degrees are the same: `-10` is `350`, and `350:10` of
@@ -75,16 +76,17 @@ fn positions(
     wraps: bool,
 ) -> Result<(Along, Option<String>), String> {
     if let Some(texts) = &found.texts {
-        let at = texts.iter().position(|other| other == text);
-        let at = at.ok_or_else(|| {
+        let equal = equal_positions(texts, |other| other == text);
+        if equal.is_empty() {
             let near = zarr_core::did_you_mean(text, texts.iter().map(String::as_str));
             let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             let known: Vec<String> =
                 texts.iter().take(20).map(|text| format!("`{text}`")).collect();
             let more = if texts.len() > known.len() { ", …" } else { "" };
-            format!("no coordinate is `{text}`; there are {}{more}{near}", known.join(", "))
-        })? as u64;
-        return Ok((Along::range(at..at + 1), None));
+            let known = known.join(", ");
+            return Err(format!("no coordinate is `{text}`; there are {known}{more}{near}"));
+        }
+        return Ok((along(equal), None));
     }
     if let Some(wanted) = point(text, found.time) {
         // A year, a month or a day is a range, of which an element beside it is no part; whoever wants the nearest says so.
@@ -175,7 +177,14 @@ fn around(found: &Coordinates, low: f64, high: f64) -> Vec<u64> {
     list.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The position of the coordinate nearest to a point, and its text if it is another one.
+/// The positions of all coordinates of which this is true.
+fn equal_positions<T>(coordinates: &[T], is_equal: impl Fn(&T) -> bool) -> Vec<u64> {
+    let equal = coordinates.iter().enumerate().filter(|(_, coordinate)| is_equal(coordinate));
+    equal.map(|(at, _)| at as u64).collect()
+}
+
+/// The position of the coordinate nearest to a point, and its text if it is another one. If several coordinates are equal to the
+/// point, their positions; if several equal ones are near, no one of them is the nearest.
 fn nearest(
     found: &Coordinates,
     text: &str,
@@ -199,7 +208,9 @@ fn nearest(
         }
     }
     let (at, taken) = best.ok_or("it has no coordinates")?;
-    let selected = Along::range(at as u64..at as u64 + 1);
+    let equal = equal_positions(&found.numbers, |&other| other == found.numbers[at]);
+    let count = equal.len();
+    let selected = along(equal);
     // A coordinate of 32 bits is what its shortest text says.
     let is_equal = taken == number || taken == f64::from(number as f32);
     if is_equal {
@@ -218,6 +229,12 @@ fn nearest(
     let taken = found.text(at);
     // The sum of a few roundings is no distance.
     if away <= limit * (1.0 + 1e-9) {
+        if count > 1 {
+            return Err(format!(
+                "{count} coordinates are {taken}, which is nearest to `{text}`: select all of them by `{taken}`, or one by its \
+                 position"
+            ));
+        }
         return Ok((selected, Some(taken)));
     }
     let range = range(found)?;
@@ -385,6 +402,32 @@ mod tests {
         };
         assert_eq!(at("2000-01-02T06:00", 6.0 * 3600.0), Ok(Along::range(1..2)));
         assert!(at("2000-01-02T06:01", 6.0 * 3600.0).is_err());
+    }
+
+    /// As xarray's `sel` has it.
+    #[test]
+    fn all_equal_coordinates_are_selected_and_none_of_them_is_nearest() {
+        let odd = numbers(&[1.0, 2.0, 2.0, 5.0, 1.0]);
+        assert_eq!(positions(&odd, "2"), Ok(Along::range(1..3)));
+        assert_eq!(positions(&odd, "1"), Ok(Along::List(vec![0, 4])));
+        assert_eq!(positions(&odd, "5"), Ok(Along::range(3..4)));
+        assert_eq!(positions(&odd, "4"), Ok(Along::range(3..4)));
+        let why = positions(&odd, "1.9").unwrap_err();
+        assert!(why.contains("2 coordinates are 2, which is nearest to `1.9`"), "{why}");
+        let any = super::positions(&odd, "-7", Reach::Any, false).unwrap_err();
+        assert!(any.contains("2 coordinates are 1, which is nearest to `-7`"), "{any}");
+        let texts = ["a", "b", "a"].map(str::to_owned).to_vec();
+        let named = Coordinates { texts: Some(texts), ..Coordinates::default() };
+        assert_eq!(positions(&named, "a"), Ok(Along::List(vec![0, 2])));
+        assert_eq!(positions(&named, "b"), Ok(Along::range(1..2)));
+        let mut time = numbers(&[0.0, 31.0, 31.0]);
+        time.time = TimeUnits::parse("days since 2000-01-01", None).unwrap();
+        assert_eq!(positions(&time, "2000-02-01T00:00"), Ok(Along::range(1..3)));
+        assert_eq!(positions(&time, "2000-02"), Ok(Along::range(1..3)));
+        // Of a circle both ends are one meridian, and one of them is enough.
+        let closed = numbers(&[0.0, 120.0, 240.0, 360.0]);
+        let meridian = super::positions(&closed, "0", Reach::HalfStep, true);
+        assert_eq!(meridian, Ok((Along::range(0..1), None)));
     }
 
     #[test]

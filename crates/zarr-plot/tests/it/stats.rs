@@ -226,6 +226,8 @@ fn packed_values_with_a_negative_scale_keep_their_order() {
     assert_eq!(found.min, Some((ScalarValue::Float(6.0), vec![3])));
     assert_eq!(found.max, Some((ScalarValue::Float(10.0), vec![0])));
     assert_eq!((found.mean, found.sum), (8.25, ScalarValue::Float(33.0)));
+    // Of 10, 9, 6 and 8: a spread has no sign.
+    assert_eq!(found.std, 8.75f64.sqrt() / 2.0);
     assert_eq!(found.percentiles, [(0.0, 6.0), (50.0, 8.5), (100.0, 10.0)]);
     assert_eq!(found.histogram.unwrap().counts, [2, 2]);
 }
@@ -262,6 +264,10 @@ fn the_least_and_the_greatest_at_each_coordinate_follow_a_negative_scale() {
     let of = |value: f64| Some(ScalarValue::Float(value));
     assert_eq!(ends, [(of(-6.0), of(-2.0)), (of(-18.0), of(-8.0))]);
     assert_eq!(found.cells.iter().map(|cell| cell.mean).collect::<Vec<_>>(), [-4.0, -12.0]);
+    let expected = [(8.0f64 / 3.0).sqrt(), (56.0f64 / 3.0).sqrt()];
+    for (cell, expected) in found.cells.iter().zip(expected) {
+        assert!((cell.std - expected).abs() < 1e-12, "{} is not {expected}", cell.std);
+    }
 }
 
 #[test]

@@ -45,7 +45,9 @@ pub(super) struct Directory {
     /// By the name that counts, the names of entries that begin with `/` or `./` and are read as that.
     renamed: BTreeMap<Box<str>, Vec<Box<str>>>,
     /// What a reader should know of those, as far as there are few.
-    pub warnings: Vec<String>,
+    warnings: Vec<String>,
+    /// The first entry whose name has `\` for `/`, and how many there are: see [`with_slashes`].
+    backslashes: Option<(Box<str>, usize)>,
     /// The comment of the archive.
     pub comment: Box<[u8]>,
     /// Where the archive's directory begins, behind all entries; `None` if an entry follows it.
@@ -115,6 +117,7 @@ impl Directory {
     /// below `folder` there, `folder` counts from the top.
     ///
     /// Of entries with one name the last counts (Z2-081). `./a` and `/a` are read as `a` if there is no entry of that name.
+    /// Names with `\` are read as [`with_slashes`] has them.
     pub fn read<S: Source>(source: &Arc<S>, folder: &str) -> io::Result<Self> {
         let buffered = BufReader::with_capacity(1 << 16, Positioned::new(source, 0));
         let archive = ZipArchive::new(buffered).map_err(broken)?;
@@ -122,6 +125,9 @@ impl Directory {
         let entries = archive.metadata();
         let (mut locations, mut unusable) = (BTreeMap::new(), BTreeSet::new());
         let mut prefixed = Vec::new();
+        // By the name that counts, the stored name and the number of entries with `\`.
+        let mut turned: BTreeMap<Box<str>, (Box<str>, usize)> = BTreeMap::new();
+        let mut backslashes: Option<(Box<str>, usize)> = None;
         for index in 0..entries.len() {
             let entry = entries.entry(index).map_err(broken)?;
             start = start.filter(|&start| entry.header_start() < start);
@@ -129,7 +135,16 @@ impl Directory {
             if !entry.is_file() {
                 continue;
             }
-            if StoreKey::new(&*name).is_ok() {
+            if let Some(with_slashes) = with_slashes(&name) {
+                backslashes.get_or_insert_with(|| (Box::from(&*name), 0)).1 += 1;
+                if StoreKey::new(&*with_slashes).is_ok() {
+                    turned.insert(with_slashes.into(), (name.into(), index));
+                } else if StoreKey::new(without_prefix(&with_slashes)).is_ok() {
+                    prefixed.push((index, with_slashes.into()));
+                } else {
+                    unusable.insert(name.into());
+                }
+            } else if StoreKey::new(&*name).is_ok() {
                 locations.insert(name.into(), EntryLocation::Entry(entries.clone(), index));
             } else if StoreKey::new(without_prefix(&name)).is_ok() {
                 prefixed.push((index, Box::from(&*name)));
@@ -137,7 +152,16 @@ impl Directory {
                 unusable.insert(name.into());
             }
         }
-        let mut read = Directory { locations, unusable, start, ..Directory::empty("") };
+        for (key, (name, index)) in turned {
+            if locations.contains_key(&key) {
+                return Err(damaged(format!(
+                    "zip: the entries `{name}` and `{key}` have the same name, since `\\` is read as `/`: take one of them out"
+                )));
+            }
+            locations.insert(key, EntryLocation::Entry(entries.clone(), index));
+        }
+        let mut read =
+            Directory { locations, unusable, backslashes, start, ..Directory::empty("") };
         read.comment = archive.comment().into();
         read.add_prefixed(prefixed, &entries);
         let inside = format!("{}{folder}", root_folder(&read.locations));
@@ -194,10 +218,29 @@ impl Directory {
             unusable,
             renamed: BTreeMap::new(),
             warnings: Vec::new(),
+            backslashes: None,
             comment: Box::default(),
             start: Some(0),
             number,
         }
+    }
+
+    /// What a reader of the archive with this name should know of it.
+    pub fn warnings(&self, archive: &str) -> Vec<String> {
+        let backslashes = self.backslashes.iter().map(|(name, count)| {
+            let (entries, have) = if *count == 1 { ("entry", "has") } else { ("entries", "have") };
+            format!(
+                "{archive}: {count} {entries}, such as `{name}`, {have} `\\` in the name, as some Windows programs write it; \
+                 it is read as `/`, and the archive is read-only: `zarr copy` makes one that can be written"
+            )
+        });
+        backslashes.chain(self.warnings.iter().cloned()).collect()
+    }
+
+    /// Whether entries have names that only a reader can turn into keys: what replaced one would not take its place for
+    /// other readers.
+    pub fn is_read_only(&self) -> bool {
+        self.backslashes.is_some()
     }
 
     /// The name of a key's entry.
@@ -291,6 +334,12 @@ impl Directory {
 
 /// The most entries of which a reader is told, each by its name.
 const MAX_WARNINGS: usize = 20;
+
+/// The name that some programs on Windows write with `\`, with `/`; `None` for another name. As `unzip` does, only a name without
+/// any `/` is taken for one: elsewhere `\` is a letter like others.
+fn with_slashes(name: &str) -> Option<String> {
+    (name.contains('\\') && !name.contains('/')).then(|| name.replace('\\', "/"))
+}
 
 /// The name of an entry without what some programs begin it with: `/`, `./`.
 fn without_prefix(name: &str) -> &str {

@@ -79,8 +79,13 @@ struct Inner {
     access: Access,
     /// The process that opened it, the only one that may write through it.
     process: u32,
+    /// Whether the archive was one that is not written to, when it was opened.
+    is_read_only: bool,
     state: RwLock<ArchiveState>,
 }
+
+/// Why an archive is not written to whose entries have `\` in their names.
+const BACKSLASHES: &str = "the archive has entries with `\\` in their names, and is read-only: copy it with `zarr copy`, and write to the copy";
 
 #[derive(Debug, Default)]
 struct ArchiveState {
@@ -135,9 +140,10 @@ impl ZipStore {
             Err(e) => Some(Err(e)),
         };
         let archive = archive.transpose().map_err(StoreError::io("open", path.display()))?;
+        let is_read_only = archive.as_ref().is_some_and(|it| it.directory.is_read_only());
         let state = RwLock::new(ArchiveState { archive, ..ArchiveState::default() });
         let (folder, process) = (folder.into(), process::id());
-        Ok(ZipStore(Arc::new(Inner { path, folder, access, process, state })))
+        Ok(ZipStore(Arc::new(Inner { path, folder, access, process, is_read_only, state })))
     }
 
     /// The archive's file.
@@ -210,6 +216,9 @@ impl Inner {
         let mut state = self.to_write()?;
         if state.staging.is_none() {
             let (staging, archive) = Staging::begin(&self.path, &self.folder)?;
+            if archive.directory.is_read_only() {
+                return Err(io::Error::new(ErrorKind::Unsupported, BACKSLASHES));
+            }
             *state = ArchiveState { archive: Some(archive), staging: Some(staging), failed: None };
         }
         let ArchiveState { archive: Some(archive), staging: Some(staging), .. } = &mut *state
@@ -292,12 +301,14 @@ impl SyncStore for ZipStore {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { create: true, local: true, ..Capabilities::FULL }
+        let all = Capabilities { create: true, local: true, ..Capabilities::FULL };
+        if self.0.is_read_only { all.read_only() } else { all }
     }
 
     fn warnings(&self) -> Vec<String> {
         let state = self.0.state();
-        state.archive.as_ref().map(|archive| archive.directory.warnings.clone()).unwrap_or_default()
+        let warnings = state.archive.as_ref().map(|it| it.directory.warnings(&self.name()));
+        warnings.unwrap_or_default()
     }
 
     /// A version is the content.

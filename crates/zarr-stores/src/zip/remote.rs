@@ -220,7 +220,7 @@ impl Store for RemoteZipStore {
     }
 
     fn warnings(&self) -> Vec<String> {
-        self.0.directory.warnings.clone()
+        self.0.directory.warnings(&self.name())
     }
 
     async fn places(&self) -> Result<Vec<String>> {

@@ -749,6 +749,49 @@ fn names_with_a_prefix_are_read_and_a_name_without_one_counts() {
     assert_eq!(SyncStore::warnings(&reopened).len(), 1);
 }
 
+/// Some programs on Windows write `\` for `/`.
+#[test]
+fn names_with_backslashes_are_read_with_slashes_and_not_written() {
+    let (_within, path) = fresh();
+    let entries: [(&str, &[u8]); 6] = [
+        (".zgroup", b"root"),
+        (r"x\.zarray", b"array"),
+        (r"x\0.0", b"chunk"),
+        (r".\y\.zgroup", b"group"),
+        (r"..\up", b"out"),
+        (r"unix/a\b", b"a letter like others"),
+    ];
+    let whole = archive(CompressionMethod::Stored, &entries);
+    fs::write(&path, &whole).unwrap();
+    let store = ZipStore::open(&path).unwrap();
+    assert_eq!(names(&store), [".zgroup", r"unix/a\b", "x/.zarray", "x/0.0", "y/.zgroup"]);
+    let values = ["x/.zarray", "x/0.0", "y/.zgroup"].map(|name| get(&store, name).unwrap());
+    assert_eq!(values, [&b"array"[..], b"chunk", b"group"]);
+    assert_eq!(store.list_prefix(&StorePrefix::root()).unwrap().left_out, [r"..\up"]);
+    let warnings = SyncStore::warnings(&store);
+    let [warning, _] = &warnings[..] else { panic!("{warnings:?}") };
+    assert!(warning.contains(&store.name()) && warning.contains("4 entries"), "{warning}");
+    assert!(warning.contains(r"`x\.zarray`") && warning.contains("read-only"), "{warning}");
+
+    assert!(!SyncStore::capabilities(&store).write);
+    let refused = store.set(&key("x/0.0"), b"new"[..].into()).unwrap_err();
+    assert!(refused.to_string().contains("is read-only: copy it"), "{refused}");
+    drop(store);
+    assert_eq!(fs::read(&path).unwrap(), whole);
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside");
+}
+
+#[test]
+fn entries_that_have_one_name_with_slashes_are_an_error() {
+    for names in [[r"x\0", "x/0"], ["x/0", r"x\0"]] {
+        let (_within, path) = fresh();
+        let entries = names.map(|name| (name, &b"1"[..]));
+        fs::write(&path, archive(CompressionMethod::Stored, &entries)).unwrap();
+        let refused = ZipStore::open(&path).unwrap_err().to_string();
+        assert!(refused.contains(r"`x\0` and `x/0` have the same name"), "{refused}");
+    }
+}
+
 #[test]
 fn warnings_of_names_are_few() {
     let (_within, path) = fresh();

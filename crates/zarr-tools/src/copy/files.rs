@@ -204,7 +204,8 @@ impl Plan {
         part * files / parts..(part + 1) * files / parts
     }
 
-    /// Copies the files of some parts that are not in the target, and compares them there, if that is asked for.
+    /// Copies the files of some parts that are not in the target, and compares them there, if that is asked for. A mark that a
+    /// part is done says nothing of its files: each is compared.
     pub(super) fn copy_files(
         &self,
         (parts, is_new): (&[usize], bool),
@@ -246,16 +247,5 @@ impl Plan {
                 Err(error.at_store(transfer.from.name()).at_key(&files[index].from))
             },
         )
-    }
-
-    /// Whether the target has all files of a part.
-    pub(super) fn has_files(&self, part: usize, target: &Hierarchy) -> Result<bool> {
-        let store = target.store().to_sync();
-        for file in &self.files[self.files_of(part)] {
-            if !is_stored(&*store, &file.to)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 }

@@ -13,6 +13,7 @@ mod choose;
 mod content;
 mod describe;
 mod elements;
+mod file_dimensions;
 mod files;
 mod finish;
 pub(crate) mod holes;
@@ -60,6 +61,7 @@ pub use self::node_copy::{NodeCopy, node_copy};
 pub(crate) use self::plan::parsed_documents;
 pub use self::plan::{Plan, plan_copy};
 pub(crate) use self::rechunk::{Buffers, Workers};
+use self::run::Begun;
 pub use self::same_place::is_in_places;
 pub(crate) use self::same_place::{Local, places_meet};
 pub use self::split::Part;
@@ -269,9 +271,10 @@ impl Plan {
         target: &Hierarchy,
         options: &CopyOptions<'_>,
     ) -> Result<Progress> {
-        let (plan, is_new) = self.begun(target, options)?;
+        let Begun { plan, is_new, erased } = self.begun(target, options)?;
         let all: Vec<usize> = (0..plan.parts().len()).collect();
         let mut progress = self.progress();
+        progress.notes.extend(erased);
         plan.run_parts((&all, is_new), source, target, options, &mut progress)?;
         let finished = plan.finish(target)?;
         progress.not_kept.extend(finished.not_kept);

@@ -16,6 +16,7 @@ use zarr_nczarr::{CopyTarget, Dataset, DatasetOptions, Draft, NewDataset, Other,
 
 use super::by_name::{Layouts, Subject};
 use super::choose::below;
+use super::file_dimensions::{self, unused_dimensions};
 use super::files::{Nodes, planned_files};
 use super::json::DATASET;
 use super::plan::{
@@ -186,6 +187,15 @@ fn planned_dataset(
         add_others(&mut plan, &mut documents, (&base, hierarchy), arrays, &options)?;
     }
     let (all, broken) = nodes_and_broken(&base)?;
+    if new.profile == Profile::Pure {
+        // Those that the dataset knows of are told already.
+        for name in unused_dimensions(&source.hierarchy(), all.iter(), &all)? {
+            let what = file_dimensions::not_kept(&name);
+            if !plan.told.not_kept.contains(&what) {
+                plan.told.not_kept.push(what);
+            }
+        }
+    }
     let broken: Vec<NodePath> = broken.into_iter().map(|(path, _)| path).collect();
     let copied = nodes.iter().map(|node| node.path().clone()).collect();
     let nodes = Nodes { base: &base, all: &all, broken: &broken, copied };

@@ -18,6 +18,7 @@ use super::check::{Neighbours, check_ranks, groups_above, may_skip, place, plann
 use super::choose::{below, chosen};
 use super::content::content;
 use super::describe::{Described, size};
+use super::file_dimensions::{self, unused_dimensions};
 use super::files::{Nodes, PlannedFile, files_of_array, planned_files};
 use super::journal::Journal;
 use super::json::{KEEP_ATTRIBUTES, MANIFEST, RECODE};
@@ -392,6 +393,8 @@ pub(super) fn planned_anew(
         documents.push(plan.add(node, target, to, described, role)?);
     }
     if with_files {
+        let unused = unused_dimensions(from, nodes.iter(), &all)?;
+        plan.told.not_kept.extend(unused.iter().map(|name| file_dimensions::not_kept(name)));
         let copied = nodes.iter().map(|node| node.path().clone());
         let copied = copied.filter(|path| !left_out.contains(path)).collect();
         let nodes = Nodes { base: source, all: &all, broken: &broken, copied };

@@ -4,11 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use zarr_core::format::{is_document_name, is_zarr_key, system_part};
 use zarr_core::grid::ChunkGrid;
 use zarr_core::metadata::ArrayMetadata;
+use zarr_core::store::{StoreKey, StorePrefix};
 use zarr_core::{
-    AccessError, Array, CodecError, Error, Guard, Hierarchy, MetadataError, MissingChunks,
-    NodePath, Region, Result, Selection,
+    AccessError, Array, CodecError, Error, ErrorKind, Guard, Hierarchy, MetadataError,
+    MissingChunks, Node, NodePath, Region, Result, Selection,
 };
 
 use super::as_stored::{StoredCopy, chunk_number};
@@ -28,6 +30,55 @@ const FIRST_FLUSH: u64 = 256 << 20;
 /// About how many bytes are read back at once.
 const BLOCK: u64 = 64 << 20;
 
+/// A copy that was begun, or is gone on with.
+pub(super) struct Begun {
+    pub plan: Plan,
+    /// Whether no chunk of the copy can be there.
+    pub is_new: bool,
+    /// What to tell of chunks that no array had, and that were erased.
+    pub erased: Option<String>,
+}
+
+/// What to tell of chunks of no array that were erased for a copy: a person may have seen files of his own in them.
+fn erased_leftovers(at: &NodePath, first: &StoreKey, count: usize) -> String {
+    match count {
+        1 => format!("{at}: `{first}` was erased: it looked like a chunk, and no array had it"),
+        _ => format!(
+            "{at}: {count} objects, such as `{first}`, were erased: they looked like chunks, and no array had them"
+        ),
+    }
+}
+
+/// The keys at a place without a document of its own that look like chunks and are in no array's folder. Erasing what is at the
+/// place takes them along.
+fn leftovers(target: &Hierarchy, at: &NodePath) -> Result<Vec<StoreKey>> {
+    let arrays = match target.node(at) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
+        Ok(Node::Group(group)) if group.metadata().implicit => target.nodes(at)?,
+        _ => return Ok(Vec::new()),
+    };
+    let store = target.store().to_sync();
+    if !store.capabilities().list {
+        return Ok(Vec::new());
+    }
+    let format = target.format();
+    let folders = arrays.iter().filter_map(Node::as_array);
+    let folders: HashSet<StorePrefix> =
+        folders.map(|array| format.chunk_prefix(array.path())).collect::<Result<_, _>>()?;
+    let is_of_array = |key: &StoreKey| {
+        let ends = key.as_str().match_indices('/').map(|(end, _)| &key.as_str()[..=end]);
+        ends.filter_map(|folder| StorePrefix::new(folder).ok()).any(|it| folders.contains(&it))
+    };
+    let listing = store.list_prefix(&format.chunk_prefix(at)?);
+    let mut keys = listing.map_err(|e| Error::from(e).at_store(store.name()))?.keys;
+    keys.retain(|key| {
+        let name = key.as_str().rsplit('/').next().unwrap_or_default();
+        let is_chunk_like = is_zarr_key(key) && !is_document_name(name);
+        is_chunk_like && system_part(key.as_str()).is_none() && !is_of_array(key)
+    });
+    Ok(keys)
+}
+
 impl Plan {
     /// Puts the plan in the target, or finds an equal one there, and erases what others have left at the place of the copy.
     /// No part may be run before. Several processes may call it at the same time.
@@ -37,18 +88,21 @@ impl Plan {
     /// there that no array has, unless [`CopyOptions::overwrite`] is set; [`AccessError::Argument`] if others have left
     /// chunks and [`CopyOptions::parts`] is set: one process, without it, may erase those; what the store reports.
     pub fn begin(&self, target: &Hierarchy, options: &CopyOptions<'_>) -> Result<Plan> {
-        self.begun(target, options).map(|(plan, _)| plan)
+        let Begun { mut plan, erased, .. } = self.begun(target, options)?;
+        plan.told.notes.extend(erased);
+        Ok(plan)
     }
 
-    /// As [`Plan::begin`]; the second is whether no chunk of the copy can be there.
-    pub(super) fn begun(
-        &self,
-        target: &Hierarchy,
-        options: &CopyOptions<'_>,
-    ) -> Result<(Plan, bool)> {
+    /// As [`Plan::begin`].
+    pub(super) fn begun(&self, target: &Hierarchy, options: &CopyOptions<'_>) -> Result<Begun> {
         let journal = Journal::new(target, &self.at);
         let stored = journal.plan()?;
+        let mut left = Vec::new();
         if options.overwrite {
+            // What a copy under way has written is no leftover.
+            if stored.is_none() {
+                left = leftovers(target, &self.at)?;
+            }
             self.erase_old(target, &journal)?;
         }
         let stored = stored.filter(|_| !options.overwrite);
@@ -71,29 +125,31 @@ impl Plan {
             return Err(at_node(AccessError::Argument(why), target, &self.at));
         }
         if !is_ours && journal.is_cleared(&plan)? {
-            return Ok((plan, false));
+            return Ok(Begun { plan, is_new: false, erased: None });
         }
-        let mut left = Vec::new();
+        let mut in_the_way = Vec::new();
         for array in &plan.arrays {
-            left.extend(target.chunk_keys(&array.to, &plan.metadata(target, array)?)?);
+            in_the_way.extend(target.chunk_keys(&array.to, &plan.metadata(target, array)?)?);
         }
         // Another process may have cleared the place and begun to copy.
         if !is_ours && journal.is_cleared(&plan)? {
-            return Ok((plan, false));
+            return Ok(Begun { plan, is_new: false, erased: None });
         }
-        if options.parts.is_some() && !left.is_empty() && !is_ours {
-            let why = format!("{} chunks are left at the place of the copy", left.len());
+        if options.parts.is_some() && !in_the_way.is_empty() && !is_ours {
+            let why = format!("{} chunks are left at the place of the copy", in_the_way.len());
             return Err(at_node(AccessError::Argument(why), target, &self.at).with_hint(
                 "another process is erasing them, or was killed while it did; if so, run `zarr copy` once with `--resume` \
                  and without `--part`",
             ));
         }
         let store = target.store().to_sync();
-        for key in &left {
+        for key in &in_the_way {
             store.erase(key).map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
         }
         journal.set_cleared(&plan)?;
-        Ok((plan, is_ours))
+        left.append(&mut in_the_way);
+        let erased = left.first().map(|first| erased_leftovers(&self.at, first, left.len()));
+        Ok(Begun { plan, is_new: is_ours, erased })
     }
 
     /// Refuses a place where chunks are that no array has, before anything is written: they may be all that is left of an
@@ -121,7 +177,7 @@ impl Plan {
         self.prove_source_stays(target)?;
         journal.erase()?;
         match target.erase(&self.at) {
-            Err(e) if e.kind() == zarr_core::ErrorKind::NotFound => Ok(()),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
             other => other,
         }
     }
@@ -199,7 +255,7 @@ impl Plan {
     }
 
     /// The parts that are done, and have stored chunks of each of their arrays: not of what was erased since. A part that
-    /// has nothing but fill of an array is copied again.
+    /// has nothing but fill of an array is copied again. Files are compared by [`Plan::copy_files`].
     fn done(&self, journal: &Journal, target: &Hierarchy) -> Result<BTreeSet<usize>> {
         let done = journal.parts_done(self)?;
         let mut trusted = done.clone();
@@ -219,11 +275,6 @@ impl Plan {
                 if !stored.iter().any(|chunk| chunks.contains(chunk)) {
                     trusted.remove(&part);
                 }
-            }
-        }
-        for part in trusted.clone() {
-            if !self.has_files(part, target)? {
-                trusted.remove(&part);
             }
         }
         Ok(trusted)

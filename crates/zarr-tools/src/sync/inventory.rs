@@ -200,3 +200,16 @@ impl Inventory {
         Ok(got.map(|got| got.bytes.unwrap_or_default()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store that tells whole seconds has cut off what was more of them.
+    #[test]
+    fn a_time_of_whole_seconds_may_be_up_to_a_second_later() {
+        let at = |seconds, nanos| SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
+        assert_eq!(latest(at(7, 0)), Some(at(8, 0)));
+        assert_eq!(latest(at(7, 1)), Some(at(7, 1)));
+    }
+}

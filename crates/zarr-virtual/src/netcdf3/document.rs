@@ -5,7 +5,7 @@ use zarr_core::missing_value::{self, FILL_VALUE};
 use zarr_core::store::Bytes;
 use zarr_core::{Json, Object};
 
-use super::header::{Attribute, Header, Type, Variable};
+use super::header::{Attribute, Dimension, Header, Type, Variable};
 
 /// The bytes of a chunk, of variables that are stored in one piece.
 const MAX_CHUNK: u64 = 64 << 20;
@@ -214,16 +214,35 @@ fn rectilinear(layout: &Layout) -> Json {
     extension("rectilinear", Object::new().with("kind", "inline").with("chunk_shapes", shapes))
 }
 
-/// What netCDF knows of a group or a variable, and its document does not say: the types of its attributes, and which axes are
-/// unlimited. The missing value has the type of its variable.
-pub(super) fn netcdf_types(attributes: &[Attribute], unlimited: Vec<bool>) -> Bytes {
+/// What netCDF knows of a group or a variable, and its document does not say: the types of its attributes, which axes are
+/// unlimited, and the dimensions of a group. The missing value has the type of its variable.
+pub(super) fn netcdf_types(
+    attributes: &[Attribute],
+    unlimited: Vec<bool>,
+    dimensions: Option<Json>,
+) -> Bytes {
     let typed = attributes.iter().filter(|attribute| attribute.name != FILL_VALUE);
     let types: Object = typed
         .map(|attribute| (attribute.name.clone(), type_name(attribute.data_type).into()))
         .collect();
     let unlimited: Vec<Json> = unlimited.into_iter().map(Json::from).collect();
-    let document = Object::new().with("attributes", types).with("unlimited", unlimited);
+    let mut document = Object::new().with("attributes", types).with("unlimited", unlimited);
+    if let Some(dimensions) = dimensions {
+        document.insert("dimensions", dimensions);
+    }
     Json::from(document).to_string().into()
+}
+
+/// The dimensions of the file. The record dimension is as long as there are records.
+pub(super) fn netcdf_dimensions(dimensions: &[Dimension], records: u64) -> Json {
+    let dimensions = dimensions.iter().map(|dimension| {
+        Object::new()
+            .with("name", dimension.name.as_str())
+            .with("size", dimension.length.unwrap_or(records))
+            .with("unlimited", dimension.length.is_none())
+            .into()
+    });
+    Json::Array(dimensions.collect())
 }
 
 /// The data type in final v3. A `char` is a text of one byte.

@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use zarr_core::StoreError;
 use zarr_core::store::{Bytes, Capabilities, Listing, Result, StoreKey, StorePrefix, async_trait};
 
-use self::document::{Layout, array_document, group_document, layout, netcdf_types};
+use self::document::{
+    Layout, array_document, group_document, layout, netcdf_dimensions, netcdf_types,
+};
 use self::header::{Fault, Header, parse};
 use crate::source::{NETCDF_TYPES, Reference, Source, capabilities_over};
 use crate::target::Target;
@@ -69,14 +71,15 @@ impl Netcdf3 {
             let document = array_document(&header, variable, &layout);
             let dimensions = variable.dimensions.iter().map(|at| &header.dimensions[*at]);
             let unlimited = dimensions.map(|dimension| dimension.length.is_none()).collect();
-            let types = netcdf_types(&variable.attributes, unlimited);
+            let types = netcdf_types(&variable.attributes, unlimited, None);
             let array = Array { document, types, layout };
             if variables.insert(variable.name.clone(), array).is_some() {
                 return Err(damaged(&file, format!("two variables are named `{}`", variable.name)));
             }
         }
         let group = group_document(&header.attributes);
-        let types = netcdf_types(&header.attributes, Vec::new());
+        let dimensions = netcdf_dimensions(&header.dimensions, records);
+        let types = netcdf_types(&header.attributes, Vec::new(), Some(dimensions));
         Ok(Netcdf3 { file, group, types, variables, warnings })
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use zarr::format::of_dialect;
 use zarr::store::{
     Call, Capabilities, ObservedStore, Observer, Outcome, Payload, Precondition, Request, Store,
-    StoreKey, SyncStore, async_trait, from_sync, from_sync_arc,
+    StoreKey, StorePrefix, SyncStore, async_trait, from_sync, from_sync_arc,
 };
 use zarr::stores::MemoryStore;
 use zarr::tools::{CopyOptions, Plan, Verify};
@@ -296,9 +296,14 @@ fn a_copy_that_verifies_notices_what_the_store_spoils() {
 
 /// A copy of five parts, all chunks of which are stored, without compression, and no document.
 fn copied_in_parts(from: &Hierarchy) -> (Arc<dyn Store>, Plan) {
+    copied_in_parts_with(from, Some(Vec::new()))
+}
+
+/// The same with these codecs; those of the source where there are none.
+fn copied_in_parts_with(from: &Hierarchy, codecs: Option<Vec<String>>) -> (Arc<dyn Store>, Plan) {
     let store: Arc<dyn Store> = from_sync(MemoryStore::new());
     let to = target(store.clone(), Dialect::V3, true);
-    let options = CopyOptions { codecs: Some(Vec::new()), ..options(false) };
+    let options = CopyOptions { codecs, ..options(false) };
     let plan = zarr::tools::plan_copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
     let plan = plan.begin(&to, &options).unwrap();
     plan.run(&[0, 1, 2, 3, 4], from, &to, &options).unwrap();
@@ -315,21 +320,25 @@ fn erase(store: &Arc<dyn Store>, part: &str) {
     keys.iter().for_each(|key| store.erase(key).unwrap());
 }
 
-/// Chunks that a killed copy has stored are looked at, too, before their part counts as done.
+/// Chunks that a killed copy has stored are looked at, too, before their part counts as done: those that are encoded again,
+/// and those that are copied as they are stored.
 #[test]
 fn a_resumed_copy_that_verifies_looks_at_what_is_there() {
     let from = source(Dialect::V3);
     let root = from.node("/").unwrap();
     let key = StoreKey::new("a/c/1/2").unwrap();
-    for verify in [Verify::Stored, Verify::No] {
-        let (store, _) = copied_in_parts(&from);
+    let codecs = [Some(Vec::new()), None];
+    let cases = codecs.iter().flat_map(|codecs| [(codecs, Verify::Stored), (codecs, Verify::No)]);
+    for (codecs, verify) in cases {
+        let (store, plan) = copied_in_parts_with(&from, codecs.clone());
+        assert_eq!(plan.recoded().next().is_none(), codecs.is_none());
         // It was killed before it had noted that the parts are done.
         erase(&store, "/done/");
         let mut chunk = store.to_sync().value(&key).unwrap().unwrap().to_vec();
         spoil(&mut chunk);
-        store.to_sync().set(&key, Payload::new(chunk)).unwrap();
+        store.to_sync().set(&key, Payload::new(&chunk)).unwrap();
         let to = || target(store.clone(), Dialect::V3, true);
-        let options = CopyOptions { codecs: Some(Vec::new()), verify, ..options(true) };
+        let options = CopyOptions { codecs: codecs.clone(), verify, ..options(true) };
         let copied = zarr::tools::copy(&root, &to(), "/", &options);
         if verify == Verify::Stored {
             let error = copied.unwrap_err();
@@ -339,11 +348,101 @@ fn a_resumed_copy_that_verifies_looks_at_what_is_there() {
             same(&from, &Hierarchy::open(store, &writing()).unwrap(), "/");
         } else {
             copied.unwrap();
-            let found = Hierarchy::open(store, &writing()).unwrap();
-            let one = found.array("/a").unwrap().read::<i32>((7, 16)).unwrap();
-            assert_ne!(one, from.array("/a").unwrap().read::<i32>((7, 16)).unwrap());
+            let kept = store.to_sync().value(&key).unwrap();
+            assert_eq!(kept.as_deref(), Some(&chunk[..]), "nothing looked at it");
         }
     }
+}
+
+/// Files that are not Zarr's belong to parts as chunks do. One that is lost, cut off or changed after its part was done is copied
+/// again; the others are not.
+#[test]
+fn files_of_parts_that_are_done_are_compared() {
+    let from = source(Dialect::V3);
+    let names = ["README.md", "g/notes.txt", "g/movie.bin", "g/table.csv"];
+    // The third is compared in several pieces.
+    let content = |name: &str| name.repeat(if name.ends_with(".bin") { 400_000 } else { 9 });
+    for name in names {
+        let key = StoreKey::new(name).unwrap();
+        from.store().to_sync().set(&key, content(name).into_bytes().into()).unwrap();
+    }
+    let (store, _) = copied_in_parts(&from);
+    let [lost, cut_off, changed, whole] = names.map(|name| StoreKey::new(name).unwrap());
+    let sync = store.to_sync();
+    assert_eq!(sync.value(&whole).unwrap().unwrap(), content("g/table.csv"));
+    sync.erase(&lost).unwrap();
+    sync.set(&cut_off, b"g/no"[..].into()).unwrap();
+    let mut other = content("g/movie.bin").into_bytes();
+    *other.last_mut().unwrap() ^= 1;
+    sync.set(&changed, other.into()).unwrap();
+    let put = Arc::new(Mutex::new(BTreeSet::new()));
+    let noted = put.clone();
+    let observed = ObservedStore::new(store.clone(), move |call: &Call<'_>| {
+        if call.operation.starts_with("put") {
+            noted.lock().unwrap().insert(call.key.to_owned());
+        }
+    });
+    let to = target(Arc::new(observed), Dialect::V3, true);
+    let options = CopyOptions { codecs: Some(Vec::new()), ..options(true) };
+    zarr::tools::copy(&from.node("/").unwrap(), &to, "/", &options).unwrap();
+    for name in names {
+        let value = sync.value(&StoreKey::new(name).unwrap()).unwrap();
+        assert!(value.unwrap() == content(name), "{name}");
+    }
+    let put = put.lock().unwrap();
+    assert_eq!(names.map(|name| put.contains(name)), [true, true, true, false], "{put:?}");
+    same(&from, &Hierarchy::open(store, &writing()).unwrap(), "/");
+}
+
+/// Files are read back as chunks are.
+#[test]
+fn a_copy_that_verifies_notices_a_file_that_the_store_spoils() {
+    let from = source(Dialect::V3);
+    let key = StoreKey::new("g/notes.txt").unwrap();
+    from.store().to_sync().set(&key, b"of the data"[..].into()).unwrap();
+    for verify in [Verify::Stored, Verify::Elements, Verify::No] {
+        let spoils = Mutex::new(Some(key.clone()));
+        let spoiling = Arc::new(Spoiling { inner: MemoryStore::new(), spoils });
+        let to = target(from_sync_arc(spoiling.clone()), Dialect::V3, true);
+        let options = CopyOptions { verify, ..options(false) };
+        let copied = zarr::tools::copy(&from.node("/").unwrap(), &to, "/", &options);
+        assert!(spoiling.spoils.lock().unwrap().is_none());
+        assert_eq!(copied.is_err(), verify != Verify::No, "{verify:?}");
+        assert_eq!(spoiling.inner.value(&key).unwrap().is_none(), verify != Verify::No);
+    }
+}
+
+/// A store that is killed while it erases many keys: only the first of them is gone.
+#[derive(Debug)]
+struct KilledWhileErasing(MemoryStore);
+
+impl SyncStore for KilledWhileErasing {
+    zarr_testkit::forward_calls!(0: name capabilities get put create list_prefix list_dir);
+
+    fn erase_prefix(&self, prefix: &StorePrefix) -> Result<(), StoreError> {
+        let listing = self.0.list_prefix(prefix)?;
+        let Some(first) = listing.keys.first() else { return Ok(()) };
+        self.0.erase(first)?;
+        if listing.keys.len() == 1 {
+            return Ok(());
+        }
+        Err(StoreError::io("erase_prefix", prefix)(std::io::Error::other("the process is dead")))
+    }
+}
+
+/// What is left of the journal of a finished copy is no copy under way: to go on with that would erase its chunks first.
+#[test]
+fn a_copy_that_was_killed_while_its_journal_was_erased_is_finished() {
+    let from = source(Dialect::V3);
+    let store = Arc::new(KilledWhileErasing(MemoryStore::new()));
+    let to = || target(from_sync_arc(store.clone()), Dialect::V3, true);
+    let root = from.node("/").unwrap();
+    let killed = zarr::tools::copy(&root, &to(), "/", &options(false)).unwrap_err();
+    assert!(killed.to_string().contains("the process is dead"), "{killed}");
+    let left = keys(&from_sync_arc(store.clone()));
+    assert!(left.iter().any(|key| key.starts_with(".zarr-copy/")), "{left:?}");
+    assert!(Plan::under_way(&to(), &path("/")).unwrap().is_none(), "{left:?}");
+    same(&from, &Hierarchy::open(from_sync_arc(store), &writing()).unwrap(), "/");
 }
 
 /// The journal of a copy may end before all of it is erased. What is left of it says nothing of the next copy.

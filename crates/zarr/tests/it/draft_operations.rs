@@ -285,3 +285,24 @@ fn an_element_lies_where_quotient_and_remainder_say() -> Result<()> {
     assert_eq!(chunk.iter().filter(|&&byte| byte != 0).count(), 1);
     Ok(())
 }
+
+/// Writers put the one chunk of a scalar at `c` or at `c0`. It is gone from both once it is erased: neither comes back.
+#[test]
+fn an_erased_scalar_is_at_neither_of_its_keys() -> Result<()> {
+    let store: Arc<dyn Store> = from_sync(MemoryStore::new());
+    let hierarchy = begun(&store)?;
+    let builder = hierarchy.create_array(path("/s")).shape(()).data_type_named("u1");
+    let array = builder.fill_value(9u64).create()?;
+    let keys = ["data/root/s/c", "data/root/s/c0"];
+    for key in keys {
+        set(&store, key, "7");
+    }
+    assert_eq!(array.read::<u8>(..)?, *b"7");
+    array.chunk(())?.erase()?;
+    assert_eq!(array.read::<u8>(..)?, [9]);
+    for key in keys {
+        let value = store.to_sync().value(&StoreKey::new(key).expect("a key")).expect("read");
+        assert_eq!(value, None, "{key}");
+    }
+    Ok(())
+}

@@ -96,6 +96,36 @@ fn what_is_cut_off_is_kept_if_asked() -> Result<()> {
     Ok(())
 }
 
+/// Other libraries store whole chunks, with whatever is behind the array's edge. No growth makes elements of that.
+#[test]
+fn what_others_left_behind_the_edge_is_no_element() -> Result<()> {
+    for dialect in DIALECTS {
+        let format = zarr::format::of_dialect(dialect);
+        let hierarchy = Hierarchy::create(from_sync(MemoryStore::new()), format, &options())?;
+        let builder = hierarchy.create_array("/a").shape(&[3, 5]).chunks(&[2, 4]);
+        let array = builder.data_type_named("uint8").fill_value(9u64).create()?;
+        let store = hierarchy.store().to_sync();
+        // 1 within the array, 2 behind its edge.
+        let chunks: [((u64, u64), [u8; 8]); 4] = [
+            ((0, 0), [1; 8]),
+            ((0, 1), [1, 2, 2, 2, 1, 2, 2, 2]),
+            ((1, 0), [1, 1, 1, 1, 2, 2, 2, 2]),
+            ((1, 1), [1, 2, 2, 2, 2, 2, 2, 2]),
+        ];
+        for (indices, chunk) in chunks {
+            store.set(&array.chunk(indices)?.key()?, chunk.to_vec().into())?;
+        }
+        assert_eq!(array.read::<u8>(..)?, [1; 15], "{dialect}");
+        array.resize(&[3, 6])?;
+        let expected = [1, 1, 1, 1, 1, 9].repeat(3);
+        assert_eq!(array.read::<u8>(..)?, expected, "{dialect}, along the last axis");
+        array.resize(&[4, 7])?;
+        let rows = [[1, 1, 1, 1, 1, 9, 9].repeat(3), vec![9; 7]];
+        assert_eq!(array.read::<u8>(..)?, rows.concat(), "{dialect}, along both axes");
+    }
+    Ok(())
+}
+
 /// A shape that is computed from the newest one does not cut off what others appended concurrently.
 #[test]
 fn a_shape_is_made_of_the_newest_one() -> Result<()> {

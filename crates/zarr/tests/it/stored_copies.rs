@@ -280,6 +280,29 @@ fn missing_chunks_are_written_where_the_fill_value_differs() {
     assert_eq!(copy.read::<f64>(..).unwrap(), array.read::<f64>(..).unwrap());
 }
 
+/// The same where the copy has no fill value, or the missing value that xarray sees for its own.
+#[test]
+fn missing_chunks_are_written_where_v2_has_the_missing_value_for_its_fill_value() {
+    for missing in [None, Some(9u64)] {
+        let source = begun(Dialect::V3);
+        let builder = source.create_array("/a").shape(&[40]).chunks(&[10]).data_type_named("int32");
+        let array = builder.fill_value(7u64).dimension_names(["x"]).create().unwrap();
+        if let Some(missing) = missing {
+            array.update_attributes(|all| drop(all.insert("_FillValue", missing))).unwrap();
+        }
+        array.write(0..30, &(0..30).collect::<Vec<i32>>()).unwrap();
+        let (node, target) = (Node::Array(array.clone()), begun(Dialect::V2));
+        let plan = zarr::tools::plan_copy(&node, &target, "/a", &CopyOptions::default()).unwrap();
+        assert_eq!(plan.recoded().count(), 0, "{missing:?}");
+        plan.copy(&source, &target, &CopyOptions::default()).unwrap();
+        let copy = target.array("/a").unwrap();
+        let fill = copy.metadata().declared_fill.clone();
+        assert_eq!(fill, missing.map_or(zarr::Json::Null, zarr::Json::from));
+        assert_eq!(stored(&copy, &[1]), stored(&array, &[1]));
+        assert_eq!(copy.read::<i32>(..).unwrap(), array.read::<i32>(..).unwrap(), "{missing:?}");
+    }
+}
+
 /// An array with a codec that this build lacks is copied into the same dialect, documents and chunks as they are.
 #[test]
 fn unknown_codecs_and_types_are_copied_into_the_same_dialect() {

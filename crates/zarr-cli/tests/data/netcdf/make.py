@@ -18,3 +18,16 @@ for name, kind in (("4.nc", "NETCDF4"), ("3.nc", "NETCDF3_CLASSIC")):
         names = file.createVariable("name", "S1", ("t", "c"))
         names.set_auto_chartostring(False)
         names[:] = np.array([b"abc", b"de"], "S3").view("S1").reshape(2, 3)
+
+for name, kind in (("unused-4.nc", "NETCDF4"), ("unused-3.nc", "NETCDF3_CLASSIC")):
+    with netCDF4.Dataset(name, "w", format=kind) as file:
+        # No variable has `records` or `spare`, and only one of a group below has `n`.
+        file.createDimension("x", 3)
+        file.createDimension("spare", 2)
+        file.createDimension("records", None)
+        file.createVariable("x", "i4", ("x",))[:] = [1, 2, 3]
+        if kind == "NETCDF4":
+            file.createDimension("n", 5)
+            group = file.createGroup("g")
+            group.createDimension("inner", 4)
+            group.createVariable("v", "i4", ("n",))[:] = [1, 2, 3, 4, 5]

@@ -227,6 +227,21 @@ mod tests {
         assert_eq!(changed("zarr.json", v3, &change), expected);
     }
 
+    /// In v3 the fill value and xarray's missing value may differ, in v2 they are one.
+    #[test]
+    fn chunks_that_are_in_no_file_keep_their_fill_value() {
+        let mut first = ArrayMetadata::new(&[4], zarr_core::CoreType::Int16.into(), &[2]).unwrap();
+        first.declared_fill = Json::from(0u64);
+        first.dimension_names = Some(vec![Some("x".into())]);
+        first.attributes.insert("_FillValue", 9u64);
+        let written = with_missing_value(&first, Dialect::V3, Dialect::V2, true);
+        assert_eq!(written.metadata.fill_bytes(), [9, 0]);
+        let written = with_missing_value(&first, Dialect::V3, Dialect::V2, false);
+        assert_eq!(written.metadata.fill_bytes(), [0, 0]);
+        let note = written.note.unwrap();
+        assert!(note.contains("its fill value 0 stays"), "{note}");
+    }
+
     #[test]
     fn groups_have_no_consolidated_copies() {
         let key = StoreKey::new("zarr.json").unwrap();

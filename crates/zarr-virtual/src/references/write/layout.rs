@@ -198,6 +198,11 @@ fn is_vlen_utf8(codec: &zarr_core::codec::CodecSpec) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use zarr_core::grid::{ChunkExtent, ChunkGrid};
+    use zarr_core::{Dialect, Json};
+
     use super::*;
 
     fn metadata(shape: &[u64], chunks: &[u64]) -> ArrayMetadata {
@@ -227,6 +232,47 @@ mod tests {
         let inner = [metadata(&[4, 30], &[4, 30]), metadata(&[4, 12], &[4, 12])];
         let all: Vec<&ArrayMetadata> = inner.iter().collect();
         assert!(divided(&all, &[4, 42], 1).is_none());
+    }
+
+    /// A grid of a third party, whose first chunk begins two elements before the array.
+    #[derive(Debug)]
+    struct Overhanging;
+
+    impl ChunkGrid for Overhanging {
+        fn rank(&self) -> usize {
+            1
+        }
+
+        fn count(&self, _: usize, len: u64) -> u64 {
+            (len + 2).div_ceil(6)
+        }
+
+        fn span(&self, _: usize, ordinal: u64) -> ChunkExtent {
+            let before = if ordinal == 0 { 2 } else { 0 };
+            let start = (ordinal * 6).saturating_sub(2);
+            ChunkExtent { index: ordinal as i64, before, start, len: 6 - before, stored: 6 }
+        }
+
+        fn locate(&self, _: usize, coordinate: u64) -> u64 {
+            (coordinate + 2) / 6
+        }
+
+        fn chunk_shape(&self) -> Option<Vec<u64>> {
+            Some(vec![6])
+        }
+
+        fn to_metadata(&self, _: Dialect) -> Option<Json> {
+            None
+        }
+    }
+
+    /// The bytes of such a chunk begin with what is no element of the array.
+    #[test]
+    fn a_chunk_that_begins_before_the_array_is_not_divided() {
+        let mut first = metadata(&[10], &[6]);
+        assert!(divided(&[&first], &[10], 0).is_some());
+        first.grid = Some(Arc::new(Overhanging));
+        assert!(divided(&[&first], &[10], 0).is_none());
     }
 
     #[test]
