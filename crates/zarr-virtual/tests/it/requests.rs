@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use zarr_core::Hierarchy;
 use zarr_core::runtime::block_on;
 use zarr_core::store::{ObservedStore, Store, StoreKey};
-use zarr_testkit::{Counters, Remote};
+use zarr_testkit::{Counters, Latency, Remote};
 use zarr_virtual::hdf5::Hdf5;
 use zarr_virtual::icechunk::{Icechunk, IcechunkOptions, Wanted};
 use zarr_virtual::n5::{Axes, N5};
@@ -128,11 +129,10 @@ fn readers_at_the_same_time_read_an_index_once() {
     let counters = Counters::default();
     let options_of_parquet =
         ParquetOptions { name: String::new(), options: Vec::new(), target: None, reach: reach() };
-    let parquet = ParquetReferences::open(
-        remote(&data("kerchunk.parq"), &counters),
-        options_of_parquet,
-        targets(&counters),
-    );
+    // Answers that take some time.
+    let latency = Latency { request: Duration::from_millis(5), ..Latency::default() };
+    let refs = ObservedStore::new(remote(&data("kerchunk.parq"), &counters), latency);
+    let parquet = ParquetReferences::open(Arc::new(refs), options_of_parquet, targets(&counters));
     let store = ReferenceStore::over(block_on(parquet).unwrap());
     counters.take();
     // The first three of the four records are in one file of references.
