@@ -110,7 +110,7 @@ def test_the_root_is_the_component_that_looks_like_a_store(tmp_path, monkeypatch
         assert zarrkit.open("d.zarr").dialect == dialect
         # The next one is part of the hierarchy above it.
         assert zarrkit.create("d.zarr/ocean/u", shape=1, dtype="i2").dialect == dialect
-        with pytest.raises(ValueError, match="nothing in"):
+        with pytest.raises(ValueError, match="holds a hierarchy in"):
             zarrkit.create("d.zarr/ocean/w", shape=1, dtype="i2", dialect={"v2": "v3", "v3": "v2"}[dialect])
 
 
@@ -288,7 +288,7 @@ def test_modes(tmp_path):
         zarrkit.open(url, "w")
     with pytest.raises(ValueError, match="unknown dialect"):
         zarrkit.open(url, dialect="v4")
-    with pytest.raises(ValueError, match="unknown dialect|nothing in"):
+    with pytest.raises(ValueError, match="holds a hierarchy in v3"):
         zarrkit.create(url / "y", shape=1, dtype="i1", dialect="v2")
 
 
