@@ -367,16 +367,16 @@ fn unknown_codecs_and_types_are_copied_into_the_same_dialect() {
 fn verify_compares_stored_objects() {
     use zarr::store::{Capabilities, GetOptions, Got, Listing, Payload, StorePrefix, SyncStore};
 
-    /// A store that changes the last byte of the chunk that it is to set.
+    /// A store that changes the last byte of the chunk that it is to set. It may be one that sets several values together.
     #[derive(Debug)]
-    struct Forgetful(MemoryStore);
+    struct Forgetful(MemoryStore, bool);
 
     impl SyncStore for Forgetful {
         fn name(&self) -> String {
             "forgetful".into()
         }
         fn capabilities(&self) -> Capabilities {
-            Capabilities { set_all: false, ..SyncStore::capabilities(&self.0) }
+            Capabilities { set_all: self.1, ..SyncStore::capabilities(&self.0) }
         }
         fn get(&self, key: &StoreKey, how: GetOptions<'_>) -> zarr::store::Result<Option<Got>> {
             SyncStore::get(&self.0, key, how)
@@ -404,14 +404,17 @@ fn verify_compares_stored_objects() {
 
     let source = begun(Dialect::V3);
     let array = Node::Array(array(&source, "<i4", &["gzip:1"]).unwrap());
-    let store: Arc<dyn Store> = from_sync(Forgetful(MemoryStore::new()));
-    let open = OpenOptions::new(zarr::standard()).read_write();
-    let target = Hierarchy::of_format(store.clone(), of_dialect(Dialect::V3), &open);
-    let options = CopyOptions { verify: Verify::Stored, ..CopyOptions::default() };
-    let error = zarr::tools::copy(&array, &target, "/a", &options).unwrap_err();
-    assert!(matches!(error.cause(), zarr::Cause::Codec(CodecError::Corrupt { .. })), "{error}");
-    let key = StoreKey::new("a/c/1/1").unwrap();
-    assert!(store.to_sync().value(&key).unwrap().is_none(), "it is erased");
+    for set_all in [false, true] {
+        let store: Arc<dyn Store> = from_sync(Forgetful(MemoryStore::new(), set_all));
+        let open = OpenOptions::new(zarr::standard()).read_write();
+        let target = Hierarchy::of_format(store.clone(), of_dialect(Dialect::V3), &open);
+        let options = CopyOptions { verify: Verify::Stored, ..CopyOptions::default() };
+        let error = zarr::tools::copy(&array, &target, "/a", &options).unwrap_err();
+        let is_found = matches!(error.cause(), zarr::Cause::Codec(CodecError::Corrupt { .. }));
+        assert!(is_found, "{set_all}: {error}");
+        let key = StoreKey::new("a/c/1/1").unwrap();
+        assert!(store.to_sync().value(&key).unwrap().is_none(), "{set_all}: it is erased");
+    }
 }
 
 /// What was damaged in the source already is equal by its bytes, and an error where elements are compared.
