@@ -518,6 +518,29 @@ fn a_part_that_is_done_is_looked_at() {
     same(&from, &Hierarchy::open(store, &writing()).unwrap(), "/");
 }
 
+/// Erasing the place of a copy under way takes its journal along: no later copy goes on with what is gone.
+#[test]
+fn erasing_a_copy_under_way_takes_its_journal_along() {
+    let from = source(Dialect::V3);
+    let root = from.node("/").unwrap();
+    for dialect in DIALECTS {
+        let store: Arc<dyn Store> = from_sync(MemoryStore::new());
+        let there = Hierarchy::create(store.clone(), of_dialect(dialect), &writing()).unwrap();
+        there.create_group("/other", Object::new()).unwrap();
+        let before = keys(&store);
+        let to = target(store.clone(), dialect, false);
+        let plan = zarr::tools::plan_copy(&root, &to, "/x/y", &options(false)).unwrap();
+        plan.begin(&to, &options(false))
+            .unwrap()
+            .run(&[1, 3], &from, &to, &options(false))
+            .unwrap();
+        assert!(keys(&store).len() > before.len() + 2, "{dialect:?}");
+        to.erase("/x/y").unwrap();
+        assert_eq!(keys(&store), before, "{dialect:?}");
+        assert!(Plan::under_way(&to, &path("/x/y")).unwrap().is_none(), "{dialect:?}");
+    }
+}
+
 /// Arrays that are copied into a group that is there are in its consolidated metadata afterwards.
 #[test]
 fn nodes_that_are_copied_into_a_consolidated_group_are_in_its_metadata() {
