@@ -509,8 +509,6 @@ fn a_copy_beside_which_another_program_wrote_is_refused() {
     let refused = folder.bad("copy a.zarr/g/small b.zarr --resume", 2);
     assert!(refused.contains("another program created it"), "{refused}");
     assert!(refused.contains("begin anew with `--overwrite`"), "{refused}");
-    // What the copy had written belongs to no array since another program's group is there, so it is named.
-    let told = folder.bad("copy a.zarr/g/small b.zarr --overwrite", 0);
-    assert!(told.contains("such as `c/0`, were erased: they looked like chunks"), "{told}");
+    folder.good("copy a.zarr/g/small b.zarr --overwrite");
     folder.good("diff a.zarr/g/small b.zarr");
 }

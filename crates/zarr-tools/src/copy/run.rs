@@ -97,10 +97,11 @@ impl Plan {
     pub(super) fn begun(&self, target: &Hierarchy, options: &CopyOptions<'_>) -> Result<Begun> {
         let journal = Journal::new(target, &self.at);
         let stored = journal.plan()?;
+        // What a copy under way has written is no leftover.
+        let was_under_way = stored.is_some();
         let mut left = Vec::new();
         if options.overwrite {
-            // What a copy under way has written is no leftover.
-            if stored.is_none() {
+            if !was_under_way {
                 left = leftovers(target, &self.at)?;
             }
             self.erase_old(target, &journal)?;
@@ -147,7 +148,9 @@ impl Plan {
             store.erase(key).map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
         }
         journal.set_cleared(&plan)?;
-        left.append(&mut in_the_way);
+        if !was_under_way {
+            left.append(&mut in_the_way);
+        }
         let erased = left.first().map(|first| erased_leftovers(&self.at, first, left.len()));
         Ok(Begun { plan, is_new: is_ours, erased })
     }
