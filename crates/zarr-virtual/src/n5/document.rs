@@ -14,13 +14,22 @@ const TYPES: [&str; 10] = [
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
 ];
 
-/// The document of a group.
-pub(super) fn group_document(attributes: &Object) -> Bytes {
+/// The document of a group, which is an image if it has the attribute `ome`.
+pub(super) fn group_document(attributes: &Object, ome: Option<Object>) -> Bytes {
+    let mut attributes = of_user(attributes);
+    if let (Some(ome), false) = (ome, attributes.contains("ome")) {
+        attributes.insert("ome", ome);
+    }
     let document = Object::new()
         .with("zarr_format", 3)
         .with("node_type", "group")
-        .with("attributes", of_user(attributes));
+        .with("attributes", attributes);
     Json::from(document).to_string().into()
+}
+
+/// Whether a dataset of this name is a level of an image, if it is one: `s0`, `s1`, …
+pub(super) fn is_level_name(name: &str) -> bool {
+    name.strip_prefix('s').is_some_and(|number| number.parse::<u16>().is_ok())
 }
 
 /// The number of axes.
@@ -28,11 +37,15 @@ pub(super) fn rank(attributes: &Object) -> Option<usize> {
     Some(attributes.get("dimensions")?.as_array()?.len())
 }
 
-/// The document of an array.
+/// The document of an array with these names of axes.
 ///
 /// # Errors
 /// A sentence that says what is wrong with the attributes.
-pub(super) fn array_document(attributes: &Object, axes: Axes) -> Result<Bytes, String> {
+pub(super) fn array_document(
+    attributes: &Object,
+    axes: Axes,
+    names: Option<Vec<String>>,
+) -> Result<Bytes, String> {
     let dimensions = lengths(attributes, "dimensions")?;
     let blocks = lengths(attributes, "blockSize")?;
     if dimensions.is_empty() || blocks.len() != dimensions.len() {
@@ -60,7 +73,6 @@ pub(super) fn array_document(attributes: &Object, axes: Axes) -> Result<Bytes, S
         Axes::AsStored => vec![block],
         Axes::Reversed => vec![transpose, block],
     };
-    let names = dimension_names(attributes, dimensions.len(), axes);
     let chunk_shape = Object::new().with("chunk_shape", in_order(blocks, axes));
     let mut document = Object::new()
         .with("zarr_format", 3)
@@ -96,7 +108,7 @@ fn of_user(attributes: &Object) -> Object {
 }
 
 /// The texts of the attribute `axes`, if it names each axis once.
-fn dimension_names(attributes: &Object, rank: usize, axes: Axes) -> Option<Vec<String>> {
+pub(super) fn dimension_names(attributes: &Object, rank: usize, axes: Axes) -> Option<Vec<String>> {
     let names = attributes.get("axes")?.as_array()?;
     let names: Option<Vec<String>> =
         names.iter().map(|name| name.as_str().map(str::to_owned)).collect();
@@ -107,7 +119,7 @@ fn dimension_names(attributes: &Object, rank: usize, axes: Axes) -> Option<Vec<S
     Some(names)
 }
 
-fn lengths(attributes: &Object, name: &str) -> Result<Vec<u64>, String> {
+pub(super) fn lengths(attributes: &Object, name: &str) -> Result<Vec<u64>, String> {
     let list = attributes.get(name).and_then(Json::as_array);
     let lengths = list.and_then(|list| list.iter().map(Json::as_u64).collect());
     lengths.ok_or_else(|| format!("`{name}` is not a list of lengths"))
@@ -188,7 +200,11 @@ mod tests {
 
     fn document(attributes: &str, axes: Axes) -> Result<Json, String> {
         let attributes = Json::parse(attributes.as_bytes()).unwrap();
-        let document = array_document(attributes.as_object().unwrap(), axes)?;
+        let document = {
+            let attributes = attributes.as_object().unwrap();
+            let names = rank(attributes).and_then(|rank| dimension_names(attributes, rank, axes));
+            array_document(attributes, axes, names)?
+        };
         Json::parse(&document)
     }
 

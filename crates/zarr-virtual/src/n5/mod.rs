@@ -5,6 +5,7 @@
 
 mod document;
 pub(crate) mod lz4_block;
+mod scales;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,7 +16,7 @@ use zarr_core::store::{
 };
 use zarr_core::{Json, Object, StoreError, sync};
 
-use self::document::{array_document, group_document, rank};
+use self::document::{array_document, dimension_names, group_document, is_level_name, rank};
 use crate::source::{Reference, Source, capabilities_over};
 use crate::target::Target;
 
@@ -78,27 +79,36 @@ impl N5 {
 
     /// The attributes of the node at `prefix`, if it has any.
     async fn attributes(&self, prefix: &StorePrefix) -> Result<Option<Object>> {
+        let found = self.attributes_or_damage(prefix).await?;
+        found.map_err(|why| StoreError::Backend(format!("`{prefix}{ATTRIBUTES}`: {why}").into()))
+    }
+
+    /// The same, and what is wrong with them if they are not an object.
+    async fn attributes_or_damage(
+        &self,
+        prefix: &StorePrefix,
+    ) -> Result<Result<Option<Object>, String>> {
         if let Some(known) = sync::lock(&self.nodes).get(prefix) {
-            return Ok(known.clone());
+            return Ok(Ok(known.clone()));
         }
         let key = prefix.key(ATTRIBUTES)?;
         let got = self.store.get(&key, GetOptions::at_most(MAX_DOCUMENT)).await?;
         let attributes = match got.and_then(|got| got.bytes) {
             None => None,
-            Some(text) => {
-                let parsed = Json::parse_tolerant(&text).and_then(|(json, _)| match json {
-                    Json::Object(object) => Ok(object),
-                    other => Err(format!("expected an object, found {}", other.kind())),
-                });
-                Some(parsed.map_err(|why| StoreError::Backend(format!("`{key}`: {why}").into()))?)
-            }
+            Some(text) => match Json::parse_tolerant(&text) {
+                Ok((Json::Object(object), _)) => Some(object),
+                Ok((other, _)) => {
+                    return Ok(Err(format!("expected an object, found {}", other.kind())));
+                }
+                Err(why) => return Ok(Err(why)),
+            },
         };
         let mut nodes = sync::lock(&self.nodes);
         if nodes.len() >= MAX_NODES {
             nodes.clear();
         }
         nodes.insert(prefix.clone(), attributes.clone());
-        Ok(attributes)
+        Ok(Ok(attributes))
     }
 
     /// The dataset that `prefix` is, or that it is a folder of blocks of, with the number of names from there.
@@ -124,9 +134,11 @@ impl N5 {
     async fn document(&self, prefix: &StorePrefix) -> Result<Option<Bytes>> {
         if let Some(attributes) = self.attributes(prefix).await? {
             if !is_dataset(&attributes) {
-                return Ok(Some(group_document(&attributes)));
+                let ome = self.image(prefix, &attributes).await?;
+                return Ok(Some(group_document(&attributes, ome)));
             }
-            let document = array_document(&attributes, self.axes);
+            let names = self.axis_names(prefix, &attributes).await?;
+            let document = array_document(&attributes, self.axes, names);
             return document.map(Some).map_err(|why| {
                 StoreError::Backend(format!("`{prefix}{ATTRIBUTES}`: {why}").into())
             });
@@ -134,7 +146,56 @@ impl N5 {
         // A folder without attributes is a group, unless it holds blocks.
         let is_group = prefix.as_str().is_empty()
             || (self.dataset(prefix).await?.is_none() && self.has_members(prefix).await?);
-        Ok(is_group.then(|| group_document(&Object::new())))
+        if !is_group {
+            return Ok(None);
+        }
+        let attributes = Object::new();
+        let ome = self.image(prefix, &attributes).await?;
+        Ok(Some(group_document(&attributes, ome)))
+    }
+
+    /// The names of the axes of a dataset: of a level `s0`, `s1`, … also those that its group gives.
+    async fn axis_names(
+        &self,
+        prefix: &StorePrefix,
+        attributes: &Object,
+    ) -> Result<Option<Vec<String>>> {
+        let own = rank(attributes).and_then(|rank| dimension_names(attributes, rank, self.axes));
+        match split_prefix(prefix) {
+            Some((above, name)) if own.is_none() && is_level_name(name) => {
+                let group = self.attributes_or_damage(&above).await?.unwrap_or_default();
+                Ok(scales::axes_of_level(attributes, group.as_ref(), self.axes))
+            }
+            _ => Ok(own),
+        }
+    }
+
+    /// What OME-Zarr says of a group with levels `s0`, `s1`, …; `None` if it has none.
+    async fn image(&self, prefix: &StorePrefix, attributes: &Object) -> Result<Option<Object>> {
+        // A root is hardly ever an image, and asking a remote store costs a request each time it is opened.
+        let is_asked = scales::has_hint(attributes)
+            || !prefix.as_str().is_empty()
+            || self.store.capabilities().local;
+        if !is_asked {
+            return Ok(None);
+        }
+        let mut levels = Vec::new();
+        while levels.len() < scales::MAX_LEVELS {
+            let level = StorePrefix::new(&format!("{prefix}s{}/", levels.len()))?;
+            // What is wrong with a level is said when that is opened.
+            match self.attributes_or_damage(&level).await? {
+                Ok(Some(attributes)) if is_dataset(&attributes) => levels.push(attributes),
+                _ => break,
+            }
+        }
+        if levels.is_empty() {
+            return Ok(None);
+        }
+        let above = match split_prefix(prefix) {
+            Some((above, _)) => self.attributes_or_damage(&above).await?.unwrap_or_default(),
+            None => None,
+        };
+        Ok(scales::ome(&levels, [Some(attributes), above.as_ref()], self.axes))
     }
 
     /// Whether anything is below `prefix`; not known where the store does not list.

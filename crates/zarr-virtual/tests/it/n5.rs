@@ -86,3 +86,53 @@ fn what_is_not_known_is_named() {
     let error = open(&url, &options()).unwrap_err();
     assert!(error.to_string().contains("`blockSize` has 2"), "{error}");
 }
+
+/// Levels of n5-viewer become an image of OME-Zarr (V-072), whose arrays have the names of its axes.
+#[test]
+fn levels_are_an_image() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |folder: &str, attributes: &str| {
+        let folder = dir.path().join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("attributes.json"), attributes).unwrap();
+    };
+    write(".", r#"{"n5":"2.0.0","pixelResolution":{"unit":"um","dimensions":[0.5,0.5,2]}}"#);
+    for (folder, shape, more) in [
+        ("c0/s0", "[8,6,4]", ""),
+        ("c0/s1", "[4,3,4]", r#","downsamplingFactors":[2,2,1]"#),
+        ("c1/s0", "[8,6,4]", ""),
+        ("lone/s3", "[8]", ""),
+    ] {
+        let more = format!(
+            r#","blockSize":[4,4,4],"dataType":"uint8","compression":{{"type":"raw"}}{more}}}"#
+        );
+        let more = if shape == "[8]" { more.replace("[4,4,4]", "[4]") } else { more };
+        write(folder, &format!(r#"{{"dimensions":{shape}{more}"#));
+    }
+    std::fs::write(dir.path().join("c1/s1"), "no folder").unwrap();
+    for (axes, scale) in [("as-stored", "[1.0,1.0,2.0]"), ("reversed", "[2.0,1.0,1.0]")] {
+        let url = match axes {
+            "reversed" => format!("n5://axes=reversed::{}", dir.path().display()),
+            _ => dir.path().display().to_string(),
+        };
+        let hierarchy = open(&url, &options()).unwrap();
+        let image = hierarchy.group("c0").unwrap().attributes()["ome"]["multiscales"][0].clone();
+        let second = &image["datasets"][1];
+        assert_eq!(second["path"].as_str(), Some("s1"));
+        assert_eq!(second["coordinateTransformations"][0]["scale"].to_string(), scale);
+        let names = hierarchy.array("c0/s1").unwrap().dimension_names().unwrap();
+        let names: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+        let expected = if axes == "reversed" { ["z", "y", "x"] } else { ["x", "y", "z"] };
+        assert_eq!(names, expected);
+        let one = hierarchy.group("c1").unwrap().attributes()["ome"]["multiscales"][0].clone();
+        assert_eq!(one["datasets"].as_array().map(<[Json]>::len), Some(1));
+        assert!(hierarchy.group("lone").unwrap().attributes().get("ome").is_none());
+        assert!(hierarchy.array("lone/s3").unwrap().dimension_names().is_none());
+    }
+    // What is wrong with a level is its own error.
+    write("c0/s1", "{}}");
+    let hierarchy = open(&dir.path().display().to_string(), &options()).unwrap();
+    let image = hierarchy.group("c0").unwrap().attributes()["ome"]["multiscales"][0].clone();
+    assert_eq!(image["datasets"].as_array().map(<[Json]>::len), Some(1));
+    assert!(hierarchy.array("c0/s1").is_err());
+}
