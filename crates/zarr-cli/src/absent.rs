@@ -123,7 +123,19 @@ fn no_node(hierarchy: &Hierarchy, path: &NodePath) -> Option<String> {
     let meant = near.or_else(|| elsewhere(hierarchy, path));
     let has =
         if names.is_empty() { "has no nodes".to_owned() } else { format!("has {}", list(&names)) };
-    Some(format!("there is no node {path}; {above} {has}{}", meaning(meant.as_ref())))
+    let advice = match place_of_its_own(path) {
+        Some(place) => format!(
+            "; {place} is a place of its own, but what follows TARGET is the path of a node inside it: run the command once for each place, or compare the two with `zarr diff`"
+        ),
+        None => meaning(meant.as_ref()),
+    };
+    Some(format!("there is no node {path}; {above} {has}{advice}"))
+}
+
+/// The file or folder that the path of a node names as it was probably typed.
+fn place_of_its_own(path: &NodePath) -> Option<&str> {
+    let texts = [path.relative(), path.as_str()];
+    texts.into_iter().find(|text| text.contains('.') && Path::new(text).exists())
 }
 
 /// A node of the same name in another group, where looking at all nodes costs little.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use zarr::tools::NewPlace;
-use zarr::{AccessError, Dialect, Error, ErrorKind, Json, Node, NodePath, Object};
+use zarr::{AccessError, Dialect, Error, ErrorKind, Hierarchy, Json, Node, NodePath, Object};
 
 use crate::failure::Failure;
 use crate::foreign;
@@ -184,8 +184,7 @@ impl Create {
         if let Some(order) = &self.order {
             array = array.f_order(order.eq_ignore_ascii_case("F"));
         }
-        // Old readers of v2 know no other separator than the period.
-        let usual = (hierarchy.dialect() == Dialect::V2).then_some(".");
+        let usual = (hierarchy.dialect() == Dialect::V2).then(|| usual_separator(hierarchy, path));
         let separator = self.separator.as_deref().or(usual);
         if let Some(separator) = separator.and_then(|text| text.chars().next()) {
             array = array.separator(separator);
@@ -193,6 +192,14 @@ impl Create {
         array.create()?;
         Ok(())
     }
+}
+
+/// What separates the numbers in the keys of a new array of v2. Old readers know only the period; OME-Zarr wants the slash for the
+/// levels of an image (0.4, "Storage format").
+fn usual_separator(hierarchy: &Hierarchy, path: &NodePath) -> &'static str {
+    let group = path.parent().and_then(|parent| hierarchy.group(&parent).ok());
+    let is_level = group.is_some_and(|group| group.attributes().contains("multiscales"));
+    if is_level { "/" } else { "." }
 }
 
 /// The drafts create a node without a look at what is there (D-151, D-153), so that a group and an array

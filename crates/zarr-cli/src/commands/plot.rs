@@ -336,6 +336,9 @@ impl Plot {
         if view.along.iter().any(|along| along.len == 0) {
             return Err(Failure::usage("there are no elements to show"));
         }
+        if view.is_line() {
+            self.refuse_options_of_pictures()?;
+        }
         let style = self.style_of(subject)?;
         let unchosen = view.clone();
         let view = subject.at_usual_positions(view);
@@ -369,6 +372,22 @@ impl Plot {
             subject.figure(&view, &style, is_upwards, self.size)?
         };
         write_scene(place, &scene, out)
+    }
+
+    /// Refuses options that a line does not follow.
+    fn refuse_options_of_pictures(&self) -> Result<(), Failure> {
+        let given = [
+            ("--channels", self.channels.is_some()),
+            ("--window", !self.window.is_empty()),
+            ("--rgb", self.rgb.is_some()),
+            ("--overlay", self.overlay.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::Usage(format!(
+                "{option} is for pictures, and the elements chosen are a line; choose what the line shows with --region, --by-name or --sel, as in `--by-name c=0`, or leave {option} out"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// The axis of a name or number.

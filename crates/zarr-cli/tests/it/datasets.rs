@@ -1,6 +1,8 @@
 //! Datasets as xarray sees them: described, cut by coordinates, and made longer.
 #![cfg(feature = "plot")]
 
+use std::fs;
+
 use zarr::Json;
 
 use crate::common::Folder;
@@ -143,8 +145,25 @@ fn channels_are_selected_by_their_labels() {
     assert!(error.contains("there are `DAPI`, `GFP`; did you mean `GFP`?"), "{error}");
     let error = folder.bad("plot i.zarr --channels dapi -o a.png", 2);
     assert!(error.contains("did you mean `DAPI`?"), "{error}");
-    let error = folder.bad("copy i.zarr o.zarr --chunks x=1", 2);
-    assert!(error.contains("give a length for each axis, as in 1,64,64"), "{error}");
+    let error = folder.bad("plot i.zarr/0 --by-name c=1,y=0 --channels GFP -o a.png", 2);
+    assert!(error.contains("--channels is for pictures") && error.contains("a line"), "{error}");
+    // The image names the axes of its levels, and its new levels have the separator of OME-Zarr.
+    folder.good("copy i.zarr o.zarr --chunks x=1");
+    assert!(folder.good("info o.zarr/0 --json").text().contains(r#""chunk_shape": [2, 2, 1]"#));
+    let error = folder.bad("copy i.zarr other.zarr --chunks t=1", 2);
+    assert!(error.contains("`t`"), "{error}");
+    folder.good("create i.zarr/1 --shape 2,1,2 --dtype uint8");
+    assert!(
+        fs::read_to_string(folder.path("i.zarr/1/.zarray"))
+            .unwrap()
+            .contains(r#""dimension_separator": "/""#)
+    );
+    folder.good("create i.zarr/else/1 --shape 2,1,2 --dtype uint8");
+    assert!(
+        fs::read_to_string(folder.path("i.zarr/else/1/.zarray"))
+            .unwrap()
+            .contains(r#""dimension_separator": ".""#)
+    );
     // Neither of two equal labels is meant.
     image(["GFP", "GFP"]);
     let error = folder.bad("get i.zarr/0 --sel c=GFP", 2);

@@ -18,6 +18,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("set ocean.zarr units=K", "did you mean `zarr attrs TARGET --set units=K`"),
     ("rsync ocean.zarr backup.zarr", "did you mean `zarr sync SOURCE TARGET`"),
     ("export ocean.zarr", "did you mean `zarr get TARGET"),
+    ("checksum ocean.zarr more.zarr", "compare the two with `zarr diff`"),
     ("compare a.zarr b.zarr", "did you mean `zarr diff A B`"),
     ("ncdump ocean.zarr", "did you mean `zarr dump TARGET`"),
     ("upgrade ocean.zarr", "did you mean `zarr migrate TARGET --to v3`"),

@@ -7,6 +7,7 @@ use zarr_core::{AccessError, Dialect, Json, Node, NodePath, Object, Result};
 
 use super::CopyOptions;
 use super::choose::below;
+use crate::ome::Levels;
 
 /// How many bytes an element of variable length is taken to have.
 const VARIABLE_BYTES: u64 = 256;
@@ -213,11 +214,17 @@ impl Subject {
 
     /// The arrays among some nodes, as a copy with these options has them.
     fn of_nodes(base: &NodePath, nodes: &[Node], options: &CopyOptions<'_>) -> Vec<Subject> {
+        // In v2 an image names the axes of its levels.
+        let levels = Levels::of(nodes);
         let arrays = nodes.iter().filter_map(Node::as_array);
         arrays
             .map(|array| {
                 let metadata = array.metadata();
-                let dimensions = metadata.dimension_names.clone().unwrap_or_default();
+                let dimensions = metadata.dimension_names.clone().or_else(|| {
+                    let axes = levels.axes(array.path(), metadata.rank())?;
+                    Some(axes.iter().cloned().map(Some).collect())
+                });
+                let dimensions = dimensions.unwrap_or_default();
                 let mut subject = Subject::new(base, array.path(), &metadata, dimensions);
                 if let Some(region) = options.regions.get(array.path())
                     && region.len() == subject.shape.len()
