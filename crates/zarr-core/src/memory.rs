@@ -1,6 +1,17 @@
 //! Allocates memory for many elements.
 #![allow(unsafe_code)]
 
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::slice;
+use std::sync::atomic::AtomicUsize;
+
+use bytemuck::Pod;
+
+use crate::runtime::tuning::{MAX_BYTES_CLEARED_BY_PIECES, MIN_BYTES_FOR_HUGE_PAGES};
+use crate::view::ViewMut;
+use crate::view::output::{CLEARED, Output};
+
 /// Zeroed memory; `None` if there is too little. Large memory has huge pages where the system gives them, which makes filling
 /// it cheaper (docs/internals/design/threads-and-memory.md).
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Option<Vec<T>> {
@@ -12,10 +23,10 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Option<Vec<T>> {
 /// Memory for elements that are all written before one of them is read; `None` if there is too little. It is zeroed, so that
 /// an element that nobody writes shows nothing of what was in the memory before. A build for tests fills it with another
 /// value, so that such an element is noticed.
-pub(crate) fn for_overwrite<T: bytemuck::Pod>(count: usize) -> Option<Vec<T>> {
+pub(crate) fn for_overwrite<T: Pod>(count: usize) -> Option<Vec<T>> {
     let mut memory = zeroed(count)?;
     if cfg!(debug_assertions) {
-        bytemuck::cast_slice_mut::<T, u8>(&mut memory).fill(UNWRITTEN);
+        bytemuck::cast_slice_mut::<T, u8>(&mut memory).fill(CLEARED);
     }
     Some(memory)
 }
@@ -28,20 +39,85 @@ pub(crate) fn resize_for_overwrite(memory: &mut Vec<u8>, size: usize) -> Option<
         *memory = Vec::new();
         *memory = for_overwrite(size)?;
     } else {
-        memory.resize(size, if cfg!(debug_assertions) { UNWRITTEN } else { 0 });
+        memory.resize(size, CLEARED);
     }
     Some(())
 }
 
-/// What a build with debug assertions has in memory that is still to be written.
-const UNWRITTEN: u8 = 0xa5;
+/// New elements, all of which a read writes, before anybody sees one.
+///
+/// Memory that allocators keep for the next result would have to be cleared as a whole, by one thread, to be shown to a decoder.
+/// So each piece of it is cleared by the thread that decodes into it, just before, when it has it in its cache anyway; and
+/// not at all if bytes are only copied there.
+pub struct NewElements<T> {
+    /// As many as are wanted, zeroed, or none, in memory for as many.
+    elements: Vec<T>,
+    count: usize,
+    /// How many bytes of the memory are written.
+    written: AtomicUsize,
+    as_bytes: fn(&mut [T]) -> &mut [u8],
+}
+
+impl<T> fmt::Debug for NewElements<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NewElements({})", self.count)
+    }
+}
+
+impl<T: Pod> NewElements<T> {
+    /// Memory for `count` elements; `None` if there is too little.
+    pub fn new(count: usize) -> Option<NewElements<T>> {
+        let size = count.checked_mul(size_of::<T>())?;
+        let elements = if size > MAX_BYTES_CLEARED_BY_PIECES {
+            for_overwrite(count)?
+        } else {
+            let mut elements = Vec::new();
+            elements.try_reserve_exact(count).ok()?;
+            advise_huge_pages(&mut elements.spare_capacity_mut()[..count]);
+            elements
+        };
+        let written = AtomicUsize::new(0);
+        Some(NewElements { elements, count, written, as_bytes: bytemuck::cast_slice_mut })
+    }
+}
+
+impl<T> NewElements<T> {
+    /// The memory, to be written: `shape` elements of `element_size` bytes, which need not be those of `T`.
+    ///
+    /// # Panics
+    /// If these are not exactly as many bytes.
+    pub(crate) fn output(&mut self, shape: &[u64], element_size: usize) -> Output<'_> {
+        if self.elements.len() == self.count {
+            let memory = (self.as_bytes)(&mut self.elements);
+            return ViewMut::new(memory, shape, element_size).into();
+        }
+        let memory = &mut self.elements.spare_capacity_mut()[..self.count];
+        let (size, begin) = (size_of_val(memory), memory.as_mut_ptr());
+        // SAFETY: the same memory, borrowed as long. Any bytes may be uninitialised.
+        let memory = unsafe { slice::from_raw_parts_mut(begin.cast::<MaybeUninit<u8>>(), size) };
+        Output::unwritten(memory, shape, element_size, &self.written)
+    }
+
+    /// The elements; `None` if not all of them are written.
+    pub(crate) fn finish(mut self) -> Option<Vec<T>> {
+        if self.elements.len() < self.count {
+            if *self.written.get_mut() != self.count * size_of::<T>() {
+                return None;
+            }
+            // SAFETY: the elements have room, every byte of them is written (pieces of an output share none), and since `new`
+            // wants a `Pod`, any bytes are elements.
+            unsafe { self.elements.set_len(self.count) };
+        }
+        Some(self.elements)
+    }
+}
 
 /// Asks for huge pages in memory that is still to be written. Miri has none.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn advise_huge_pages<T>(memory: &mut [T]) {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
     let size = size_of_val(memory);
-    if size < crate::runtime::tuning::MIN_BYTES_FOR_HUGE_PAGES {
+    if size < MIN_BYTES_FOR_HUGE_PAGES {
         return;
     }
     let begin = memory.as_mut_ptr().cast::<u8>();
@@ -70,6 +146,26 @@ mod tests {
             memory.fill(7);
         }
         assert!(zeroed::<u64>(usize::MAX / 8).is_none());
+    }
+
+    #[test]
+    fn new_elements_are_there_when_all_of_them_are_written() {
+        for count in [0, 1, 6, 5 << 20, MAX_BYTES_CLEARED_BY_PIECES / 2 + 2] {
+            let shape = [2, count as u64 / 2];
+            let mut elements = NewElements::<u16>::new(count & !1).unwrap();
+            let (first, mut second) = elements.output(&shape, 2).split_at(0, 1);
+            second.view().fill(&7u16.to_ne_bytes());
+            first.into_view().fill(&7u16.to_ne_bytes());
+            let elements = elements.finish().unwrap();
+            assert!(elements.len() == count & !1 && elements.iter().all(|&n| n == 7));
+        }
+        let mut elements = NewElements::<u16>::new(6).unwrap();
+        let (mut first, second) = elements.output(&[2, 3], 2).split_at(0, 1);
+        first.view().fill(&[1, 2]);
+        drop(second);
+        assert!(elements.finish().is_none());
+        assert!(NewElements::<u64>::new(usize::MAX / 8).is_none());
+        assert!(NewElements::<u64>::new(usize::MAX).is_none());
     }
 
     #[test]

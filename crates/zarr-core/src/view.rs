@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 mod copy;
+pub(crate) mod output;
 mod pairs;
 pub(crate) mod strided;
 mod window;

@@ -36,9 +36,12 @@ impl ArrayCore {
     }
 
     async fn read_request<T: Element>(self: &Arc<Self>, request: Request) -> Result<Vec<T>> {
-        let elements = request.allocate_output::<T>().map_err(|e| self.at(e))?;
-        let (elements, result) = self.read_to_owned(request, elements).await;
-        result.map(|()| elements)
+        if self.chunk_store().is_read_in_place() {
+            return self.read_call().read_new(&request).await.map_err(|e| self.at(e));
+        }
+        let read =
+            self.on_reader(move |core| async move { core.read_call().read_new(&request).await });
+        Box::pin(read).await?.map_err(|e| self.at(e))
     }
 
     /// Reads elements into memory that a blocking caller lends.
@@ -153,7 +156,7 @@ impl ArrayCore {
         let request = Request::of_memory(layout, selection, &shape, out.element_size());
         let request = request.map_err(|e| self.at(e))?;
         let out = out.with_axes_of_one(&request.part.shape());
-        self.read_call().read(&request, out, None).await.map_err(|e| self.at(e))
+        self.read_call().read(&request, out.into(), None).await.map_err(|e| self.at(e))
     }
 
     /// Reads native elements into memory that the caller hands over, and gets back, whatever happens.

@@ -53,10 +53,10 @@ pub(super) async fn read_chunk_parts(
             Ok(pieces.into_iter().map(|(n, out)| {
                 let projection = projections[n].clone();
                 let out = out.with_axes_of_one(&projection.within.shape());
-                Some((projection, out))
+                Some((projection, out.into()))
             }))
         }
-        None => Err(Box::new((projections.iter().cloned(), out))),
+        None => Err(Box::new((projections.iter().cloned(), out.into()))),
     };
     let reader = Reader::new(call.store, layout, span, None);
     let work = work_on_parts(&projections, span.element);

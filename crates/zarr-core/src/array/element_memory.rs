@@ -32,13 +32,13 @@ fn byte_memory(
 ///
 /// # Errors
 /// [`AccessError::TooLarge`] if there are more than can be counted, or `allocate_elements` returns `None`.
-pub(super) fn allocate<T>(
+pub(super) fn allocate<M>(
     shape: &[u64],
     element_size: usize,
     what: &'static str,
     hint: &'static str,
-    allocate_elements: impl FnOnce(usize) -> Option<Vec<T>>,
-) -> Result<Vec<T>, AccessError> {
+    allocate_elements: impl FnOnce(usize) -> Option<M>,
+) -> Result<M, AccessError> {
     let size = byte_count(shape, element_size);
     let fits = size.filter(|&size| isize::try_from(size).is_ok()).and(element_count(shape));
     let count = fits.and_then(|count| usize::try_from(count).ok());

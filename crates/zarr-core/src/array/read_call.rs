@@ -8,17 +8,19 @@ use futures::future::BoxFuture;
 
 use super::cells::Cells;
 use super::chunk_store::ChunkStore;
-use super::element_memory::for_overwrite;
+use super::element_memory::allocate;
 use super::read::{Reader, ReadingOrder, read_ahead};
 use super::request::Request;
 use super::stale_handle::{check_not_gone, missing_or_gone};
 use crate::control::Counter;
 use crate::data_type::Repr;
 use crate::element::Element;
-use crate::error::Result;
+use crate::error::{MetadataError, Result};
 use crate::grid::chunk_projections;
+use crate::memory::NewElements;
 use crate::var_buffer::{VAR_REF_SIZE, VarBuffer};
 use crate::view::ViewMut;
+use crate::view::output::Output;
 
 /// What a call that reads needs of its array.
 #[derive(Clone, Copy)]
@@ -35,12 +37,13 @@ impl<'a> ReadCall<'a> {
     pub fn read<'s>(
         self,
         request: &'s Request,
-        out: ViewMut<'s>,
+        out: Output<'s>,
         var_buffer: Option<&'s Arc<VarBuffer>>,
     ) -> BoxFuture<'s, Result<()>>
     where
         'a: 's,
     {
+        let mut out = out.with_var_buffer(var_buffer.map(|var_buffer| &**var_buffer));
         // Large futures inside are boxed for themselves: this one is made for each read, and small enough for the allocator's cache.
         Box::pin(async move {
             let Request { layout, part, span, .. } = request;
@@ -52,7 +55,7 @@ impl<'a> ReadCall<'a> {
             let (any_found, any_missing) = (AtomicBool::new(false), AtomicBool::new(false));
             let reader = Reader::new(self.store, layout, *span, var_buffer);
             let read = reader
-                .read(part, out, &|projection, found| {
+                .read(part, &mut out, &|projection, found| {
                     let which = if found { &any_found } else { &any_missing };
                     which.store(true, Ordering::Relaxed);
                     counter.chunk_done(&projection.within, span.size);
@@ -69,6 +72,28 @@ impl<'a> ReadCall<'a> {
         })
     }
 
+    /// Reads elements of a Rust type into new memory.
+    pub async fn read_new<T: Element>(self, request: &Request) -> Result<Vec<T>> {
+        if let Some(new_elements) = T::NEW_ELEMENTS
+            && request.layout.chunks().repr != Repr::Variable
+        {
+            return self.fill_new(request, request.allocate::<T, _>(new_elements)?).await;
+        }
+        let mut elements = request.allocate::<T, _>(T::alloc)?;
+        self.read_elements(request, &mut elements).await?;
+        Ok(elements)
+    }
+
+    async fn fill_new<T>(self, request: &Request, mut elements: NewElements<T>) -> Result<Vec<T>> {
+        let out = elements.output(&request.part.lengths(), request.span.size);
+        self.read(request, out, None).await?;
+        let elements = elements.finish();
+        elements.ok_or_else(|| {
+            let why = "the chunks of the grid do not cover the region that was read";
+            MetadataError::invalid("chunk_grid", why).into()
+        })
+    }
+
     /// Reads elements of a Rust type, as many as are selected.
     pub async fn read_elements<T: Element>(self, request: &Request, out: &mut [T]) -> Result<()> {
         if request.layout.chunks().repr == Repr::Variable {
@@ -77,7 +102,7 @@ impl<'a> ReadCall<'a> {
         }
         if let Some(memory) = T::memory(out) {
             let out = ViewMut::new(memory, &request.part.lengths(), request.span.size);
-            return self.read(request, out, None).await;
+            return self.read(request, out.into(), None).await;
         }
         let bytes = self.read_bytes(request).await?;
         let elements = out.iter_mut().zip(bytes.chunks_exact(request.span.size));
@@ -92,16 +117,16 @@ impl<'a> ReadCall<'a> {
         }
         let shape = request.part.lengths();
         let size = request.span.size;
-        let mut bytes = for_overwrite(&shape, size, "the region")?;
-        self.read(request, ViewMut::new(&mut bytes, &shape, size), None).await?;
-        Ok(bytes)
+        let hint = "read a smaller region";
+        let bytes = allocate(&shape, size, "the region", hint, |n| NewElements::new(n * size))?;
+        self.fill_new(request, bytes).await
     }
 
     async fn read_cells(self, request: &Request) -> Result<Cells> {
         let shape = request.part.lengths();
         let mut cells = Cells::unfilled(request.layout.fill_content(), &shape)?;
         let out = ViewMut::new(&mut cells.memory, &shape, VAR_REF_SIZE);
-        self.read(request, out, Some(&cells.var_buffer)).await?;
+        self.read(request, out.into(), Some(&cells.var_buffer)).await?;
         Ok(cells)
     }
 }

@@ -122,10 +122,13 @@ impl Request {
         check_count(&self.shape, found)
     }
 
-    /// Memory for the elements, of any value.
-    pub fn allocate_output<T: Element>(&self) -> Result<Vec<T>> {
+    /// What `allocate_elements` returns for the number of elements of a Rust type.
+    pub fn allocate<T, M>(
+        &self,
+        allocate_elements: impl FnOnce(usize) -> Option<M>,
+    ) -> Result<M, AccessError> {
         let hint = "read a smaller region";
-        Ok(allocate(&self.shape, size_of::<T>(), "the region", hint, T::alloc)?)
+        allocate(&self.shape, size_of::<T>(), "the region", hint, allocate_elements)
     }
 }
 

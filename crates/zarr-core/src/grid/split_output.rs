@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::ChunkGrid;
 use super::chunk_projection::{Axis, ChunkProjection, ChunkProjections, Piece, tile};
 use crate::selection::ResolvedSelection;
-use crate::view::ViewMut;
+use crate::view::output::Output;
 
 /// The chunks that a part touches, each with its own piece of `out`.
 pub(crate) struct SplitOutput<'a, 'm> {
@@ -16,8 +16,10 @@ pub(crate) struct SplitOutput<'a, 'm> {
     shape: &'a [u64],
     axes: Arc<Vec<Axis>>,
     /// For each axis that is cut: the rest of the memory, if there is any, and the position at which that begins.
-    left: Vec<(Option<ViewMut<'m>>, u64)>,
+    left: Vec<(Option<Output<'m>>, u64)>,
     pieces: Vec<Piece>,
+    /// Whether all memory is cleared before it is cut.
+    is_to_be_cleared: bool,
 }
 
 impl<'a, 'm> SplitOutput<'a, 'm> {
@@ -27,15 +29,15 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
         grid: &'a dyn ChunkGrid,
         shape: &'a [u64],
         part: &ResolvedSelection,
-        out: ViewMut<'m>,
-    ) -> Result<Self, Box<(ChunkProjections<'a>, ViewMut<'m>)>> {
+        out: Output<'m>,
+    ) -> Result<Self, Box<(ChunkProjections<'a>, Output<'m>)>> {
         let axes = match ChunkProjections::new(grid, shape, part).into_axes() {
             Ok(axes) => Arc::new(axes),
             Err(tiles) => return Err(Box::new((tiles, out))),
         };
         let left = Vec::with_capacity(axes.len() + 1);
         let pieces = Vec::with_capacity(axes.len());
-        let mut cut = SplitOutput { grid, shape, axes, left, pieces };
+        let mut cut = SplitOutput { grid, shape, axes, left, pieces, is_to_be_cleared: false };
         if !part.is_empty() {
             cut.left.push((Some(out), 0));
         }
@@ -44,7 +46,10 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
 
     /// The same in groups, each a chunk or a row of them along the last axis. Threads take groups one after the other, and
     /// cut them without waiting for each other.
-    pub fn groups(mut self, are_rows: bool) -> impl Iterator<Item = Self> {
+    ///
+    /// Rows of small chunks are cleared as a whole by the thread that takes them, if `clear`: the pieces of one are many short
+    /// runs, which take longer to clear one by one.
+    pub fn groups(mut self, are_rows: bool, clear: bool) -> impl Iterator<Item = Self> {
         let depth = self.axes.len().saturating_sub(are_rows.into());
         std::iter::from_fn(move || {
             let memory = self.next_at(depth)?;
@@ -55,12 +60,13 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
                 axes: self.axes.clone(),
                 left,
                 pieces: self.pieces.clone(),
+                is_to_be_cleared: are_rows && clear,
             })
         })
     }
 
     /// The next part of the memory that is cut along this number of axes.
-    fn next_at(&mut self, depth: usize) -> Option<ViewMut<'m>> {
+    fn next_at(&mut self, depth: usize) -> Option<Output<'m>> {
         while let Some((memory, from)) = self.left.pop() {
             let axis = self.left.len();
             self.pieces.truncate(axis);
@@ -84,9 +90,14 @@ impl<'a, 'm> SplitOutput<'a, 'm> {
 }
 
 impl<'m> Iterator for SplitOutput<'_, 'm> {
-    type Item = (ChunkProjection, ViewMut<'m>);
+    type Item = (ChunkProjection, Output<'m>);
 
     fn next(&mut self) -> Option<Self::Item> {
+        if std::mem::take(&mut self.is_to_be_cleared) {
+            for memory in self.left.iter_mut().filter_map(|(memory, _)| memory.as_mut()) {
+                memory.view();
+            }
+        }
         let memory = self.next_at(self.axes.len())?;
         Some((tile(&self.axes, &self.pieces, self.shape), memory))
     }
@@ -97,6 +108,7 @@ mod tests {
     use super::super::{RegularGrid, chunk_projections};
     use super::*;
     use crate::region::Region;
+    use crate::view::ViewMut;
 
     #[test]
     fn pieces_are_those_of_the_tiles() {
@@ -109,9 +121,10 @@ mod tests {
             let mut memory = vec![0u8; size];
             let out = ViewMut::new(&mut memory, &region.shape(), 1);
             let mut found = Vec::new();
-            let cut = SplitOutput::new(&grid, &shape, &(&region).into(), out);
+            let cut = SplitOutput::new(&grid, &shape, &(&region).into(), out.into());
             let cut = cut.unwrap_or_else(|_| panic!("a region is cut in boxes"));
-            for (n, (tile, mut piece)) in cut.enumerate() {
+            for (n, (tile, piece)) in cut.enumerate() {
+                let mut piece = piece.into_view();
                 assert_eq!(piece.shape(), tile.output.shape());
                 piece.fill(&[n as u8 + 1]);
                 found.push(tile);
@@ -133,15 +146,17 @@ mod tests {
             let mut memory = vec![0u8; all.element_count().unwrap() as usize];
             for are_rows in [false, true] {
                 let out = ViewMut::new(&mut memory, shape, 1);
-                let cut = SplitOutput::new(&grid, shape, &(&all).into(), out);
+                let cut = SplitOutput::new(&grid, shape, &(&all).into(), out.into());
                 let cut = cut.unwrap_or_else(|_| panic!("a region is cut in boxes"));
-                let groups: Vec<Vec<_>> = cut.groups(are_rows).map(Iterator::collect).collect();
+                let groups: Vec<Vec<_>> =
+                    cut.groups(are_rows, are_rows).map(Iterator::collect).collect();
                 let len = if are_rows { row } else { row.min(1) };
                 assert!(groups.iter().all(|group| group.len() == len), "{shape:?} {are_rows}");
-                for (tile, (found, piece)) in tiles.iter().zip(groups.iter().flatten()) {
-                    assert_eq!((tile, &tile.output.shape()), (found, &piece.shape()));
+                let pieces: Vec<_> = groups.into_iter().flatten().collect();
+                assert_eq!(pieces.len(), tiles.len());
+                for (tile, (found, piece)) in tiles.iter().zip(pieces) {
+                    assert_eq!((tile, tile.output.shape()), (&found, piece.into_view().shape()));
                 }
-                assert_eq!(groups.iter().flatten().count(), tiles.len());
             }
         }
     }

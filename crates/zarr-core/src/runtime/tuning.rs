@@ -61,6 +61,10 @@ pub(crate) const CONNECTION_BUFFER_BYTES: u64 = 400 << 10;
 /// the same bound.
 pub(crate) const MIN_BYTES_FOR_HUGE_PAGES: usize = 4 << 20;
 
+/// A result of at most this many bytes is cleared piece by piece, by the threads that fill the pieces. glibc may take larger memory
+/// only fresh from the system, where it is zero already (`DEFAULT_MMAP_THRESHOLD_MAX`).
+pub(crate) const MAX_BYTES_CLEARED_BY_PIECES: usize = 32 << 20;
+
 /// The most bytes of decoded chunks that a thread keeps for the next ones.
 pub(crate) const MAX_KEPT_BYTES_PER_THREAD: usize = 64 << 20;
 

@@ -182,9 +182,14 @@ impl<N: Fn() -> String> Drop for Caller<N> {
     }
 }
 
+/// Whether any dropped call is still changing keys that this thread would wait for.
+pub fn is_any() -> bool {
+    COUNT.load(Ordering::SeqCst) != 0 && !IS_WORKING.get()
+}
+
 /// Waits until no dropped call is still changing `keys` of the store of this name.
 pub async fn wait_for(store: impl Fn() -> String, keys: impl Into<AffectedKeys>) {
-    if COUNT.load(Ordering::SeqCst) == 0 || IS_WORKING.get() {
+    if !is_any() {
         return;
     }
     let wanted = KeysOfStore::new(&store(), &keys.into());

@@ -95,7 +95,7 @@ async fn cache_rows(
         let shape = plane.shape();
         let mut memory = for_overwrite(&shape, span.size, "a plane")?;
         let out = ViewMut::new(&mut memory, &shape, span.size);
-        reader.read(&(&plane).into(), out, &|_, _| ()).await?;
+        reader.read(&(&plane).into(), &mut out.into(), &|_, _| ()).await?;
     }
     Ok(())
 }

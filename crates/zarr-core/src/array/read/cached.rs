@@ -25,6 +25,7 @@ use crate::store::{
     ByteRange, Snapshot, SnapshotOptions, Store, StoreKey, SyncSnapshot, SyncStore, Version,
 };
 use crate::sync::lock;
+use crate::view::output::Output;
 use crate::view::{View, ViewMut};
 
 /// How long a reader waits for another one that decodes the same chunk. Then it decodes the chunk itself.
@@ -166,7 +167,7 @@ impl ChunkSource for CachedSource<'_> {
         &self,
         projection: &ChunkProjection,
         span: FieldBytes,
-        out: &mut ViewMut<'_>,
+        out: &mut Output<'_>,
     ) -> Result<bool> {
         let Some(store) = self.store.local() else { return Ok(false) };
         let shape = &projection.chunk_shape;

@@ -11,7 +11,7 @@ use crate::grid::ChunkProjection;
 use crate::options::Options;
 use crate::runtime::pool::{self, Work};
 use crate::sync::{into_inner, lock};
-use crate::view::ViewMut;
+use crate::view::output::Output;
 
 /// Another thread helps for each this many bytes: to copy them takes about as long as to wake it.
 const BYTES_WORTH_A_THREAD: u64 = 1 << 18;
@@ -44,7 +44,7 @@ pub(super) fn copy_decoded<'m, P>(
     groups: impl Iterator<Item = Peekable<P>> + Send,
 ) -> Result<(Work, impl Iterator<Item = Peekable<P>> + Send)>
 where
-    P: Iterator<Item = (ChunkProjection, ViewMut<'m>)> + Send,
+    P: Iterator<Item = (ChunkProjection, Output<'m>)> + Send,
 {
     let left = Mutex::new((Vec::new(), groups));
     let failed = Mutex::new(None);
@@ -67,7 +67,7 @@ where
 
 impl DecodedCopy<'_> {
     /// Copies pieces until one is not kept decoded, at most `max` of them. Returns how many bytes it copied.
-    fn copy<'m, P: Iterator<Item = (ChunkProjection, ViewMut<'m>)>>(
+    fn copy<'m, P: Iterator<Item = (ChunkProjection, Output<'m>)>>(
         &self,
         left: &Left<P, impl Iterator<Item = Peekable<P>>>,
         max: usize,
@@ -93,7 +93,7 @@ impl DecodedCopy<'_> {
     }
 
     /// The same, of all pieces; other threads stop after an error.
-    fn copy_all<'m, P: Iterator<Item = (ChunkProjection, ViewMut<'m>)>>(
+    fn copy_all<'m, P: Iterator<Item = (ChunkProjection, Output<'m>)>>(
         &self,
         left: &Left<P, impl Iterator<Item = Peekable<P>>>,
     ) {

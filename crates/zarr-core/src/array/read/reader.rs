@@ -13,7 +13,7 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use futures::future::ready;
+use futures::future::{BoxFuture, ready};
 use futures::stream::TryStreamExt;
 
 use super::cached::CachedSource;
@@ -38,6 +38,7 @@ use crate::selection::ResolvedSelection;
 use crate::store::{GetOptions, SnapshotOptions, SyncStore, Target, abandoned};
 use crate::sync::{into_inner, lock};
 use crate::var_buffer::VarBuffer;
+use crate::view::output::Output;
 use crate::view::{View, ViewMut};
 
 /// Versions of a chunk that a read begins, each of which another writer replaces, before it gives up.
@@ -96,40 +97,57 @@ impl<'a> Reader<'a> {
         Reader { store, decoding, local, source: chunk_source(store, layout), var_buffer }
     }
 
-    /// Reads a part of the array into native elements, in memory with any strides that has the shape of the part. Where the
-    /// store is local, the calling thread must be one that may block.
+    /// Reads a part of the array into native elements, in memory with any strides that has the shape of the part and knows the
+    /// buffer of variable-length elements. Where the store is local, the calling thread must be one that may block.
     ///
     /// Each chunk is decoded into its own piece of the memory, unless its elements are scattered over it, or the caller is
     /// async and the store remote: then it is decoded into other memory and copied.
+    ///
+    /// `out` is lent and not moved, so that the futures of callers have room for it once.
     pub async fn read(
         &self,
         part: &ResolvedSelection,
-        out: ViewMut<'_>,
+        out: &mut Output<'_>,
         done: &ChunkDone<'_>,
     ) -> Result<()> {
-        let Decoding { layout, options, span } = self.decoding;
+        let Decoding { layout, options, .. } = self.decoding;
         let grid = &*layout.chunks().grid;
         let shape = &layout.metadata().shape;
-        let mut out = out.with_var_buffer(self.var_buffer.map(|var_buffer| &**var_buffer));
-        if let Some(store) = self.local
-            && let Some(projection) = only_projection(grid, shape, part)
-        {
+        let only = self.local.and_then(|_| only_projection(grid, shape, part));
+        // By reference: a future has room for what is moved out of it twice.
+        if let (Some(store), Some(projection)) = (self.local, &only) {
             // The elements of one chunk are all of the output.
             options.check_cancelled()?;
             let buffer = &mut Vec::new();
-            let found = self.read_chunk(store, &projection, buffer, &mut out).await?;
-            done(&projection, found);
+            let found = self.read_chunk(store, projection, buffer, out).await?;
+            done(projection, found);
             return Ok(());
         }
-        let work = work_on_chunks(grid, part, span.element);
-        let chunks = if self.local.is_some() || may_block() {
-            let pieces = SplitOutput::new(grid, shape, part, out);
-            pieces.map(|pieces| pieces.groups(work.row > 1))
-        } else {
-            Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
-        };
-        // Boxed: the future of a read of one chunk stays small.
-        Box::pin(self.read_chunks(work, chunks, done)).await
+        self.read_many(part, out.take(), done).await
+    }
+
+    /// Reads chunks that each have some of the elements. Boxed: the future of a read of one chunk stays small.
+    fn read_many<'s>(
+        &'s self,
+        part: &'s ResolvedSelection,
+        out: Output<'s>,
+        done: &'s ChunkDone<'s>,
+    ) -> BoxFuture<'s, Result<()>> {
+        Box::pin(async move {
+            let Decoding { layout, span, .. } = self.decoding;
+            let grid = &*layout.chunks().grid;
+            let shape = &layout.metadata().shape;
+            let work = work_on_chunks(grid, part, span.element);
+            let chunks = if self.local.is_some() || may_block() {
+                let pieces = SplitOutput::new(grid, shape, part, out);
+                // Chunks that are memory are copied over what was there.
+                let clear = !layout.chunks().chain.is_memory();
+                pieces.map(|pieces| pieces.groups(work.row > 1, clear))
+            } else {
+                Err(Box::new((ChunkProjections::new(grid, shape, part), out)))
+            };
+            self.read_chunks(work, chunks, done).await
+        })
     }
 
     /// Reads chunks, each into its piece of the memory, or all into the same memory, where the elements of each are
@@ -139,9 +157,9 @@ impl<'a> Reader<'a> {
         work: Work,
         chunks: Result<
             impl Iterator<
-                Item: IntoIterator<Item = (ChunkProjection, ViewMut<'m>), IntoIter: Send> + Send,
+                Item: IntoIterator<Item = (ChunkProjection, Output<'m>), IntoIter: Send> + Send,
             > + Send,
-            Box<(impl Iterator<Item = ChunkProjection> + Send, ViewMut<'m>)>,
+            Box<(impl Iterator<Item = ChunkProjection> + Send, Output<'m>)>,
         >,
         done: &ChunkDone<'_>,
     ) -> Result<()> {
@@ -149,13 +167,13 @@ impl<'a> Reader<'a> {
             (Ok(groups), Some(store)) => self.read_pieces(store, work, groups, done).await,
             (Err(scattered), Some(store)) => {
                 let (projections, out) = *scattered;
-                self.read_scattered(store, work, projections, out, done)
+                self.read_scattered(store, work, projections, out.into_view(), done)
             }
             (Ok(groups), None) => self.fetch_pieces(work, groups, done),
             (Err(scattered), None) => {
                 let (projections, out) = *scattered;
                 // Boxed: the future of a read from a local store stays small.
-                Box::pin(self.fetch_scattered(work, projections, out, done)).await
+                Box::pin(self.fetch_scattered(work, projections, out.into_view(), done)).await
             }
         }
     }
@@ -169,7 +187,7 @@ impl<'a> Reader<'a> {
         done: &ChunkDone<'_>,
     ) -> Result<()>
     where
-        G: IntoIterator<Item = (ChunkProjection, ViewMut<'m>), IntoIter: Send> + Send,
+        G: IntoIterator<Item = (ChunkProjection, Output<'m>), IntoIter: Send> + Send,
     {
         let Decoding { options, span, .. } = self.decoding;
         let groups = groups.map(|group| group.into_iter().peekable());
@@ -185,7 +203,7 @@ impl<'a> Reader<'a> {
         &self,
         store: &dyn SyncStore,
         work: Work,
-        groups: impl Iterator<Item: IntoIterator<Item = (ChunkProjection, ViewMut<'m>)> + Send> + Send,
+        groups: impl Iterator<Item: IntoIterator<Item = (ChunkProjection, Output<'m>)> + Send> + Send,
         done: &ChunkDone<'_>,
     ) -> Result<()> {
         pool::for_each_async(
@@ -220,7 +238,7 @@ impl<'a> Reader<'a> {
                 let shape = projection.within.shape();
                 let mut elements = zeroed(&shape, size, "the region")?;
                 let here = ViewMut::new(&mut elements, &shape, size);
-                let here = &mut here.with_var_buffer(var_buffer);
+                let here = &mut here.with_var_buffer(var_buffer).into();
                 let found = self.read_chunk(store, &projection, buffer, here).await?;
                 let elements = View::new(&elements, &projection.output.shape(), size);
                 lock(&out).scatter(&projection.output, &elements);
@@ -234,7 +252,7 @@ impl<'a> Reader<'a> {
     fn fetch_pieces<'m>(
         &self,
         work: Work,
-        groups: impl Iterator<Item: IntoIterator<Item = (ChunkProjection, ViewMut<'m>)>>,
+        groups: impl Iterator<Item: IntoIterator<Item = (ChunkProjection, Output<'m>)>>,
         done: &ChunkDone<'_>,
     ) -> Result<()> {
         let options = self.decoding.options;
@@ -242,7 +260,7 @@ impl<'a> Reader<'a> {
             let (chunks, groups_of_part) = self.in_flight(work);
             let pieces = groups.flatten();
             let read = pool::in_flight(options, chunks, pieces, |(projection, out)| {
-                self.fetch_piece(projection, out, groups_of_part, spawner)
+                self.fetch_piece(projection, out.into_view(), groups_of_part, spawner)
             });
             let counted = read.try_for_each(|(projection, found)| {
                 done(&projection, found);
@@ -375,7 +393,7 @@ impl<'a> Reader<'a> {
         store: &dyn SyncStore,
         projection: &ChunkProjection,
         buffer: &mut Vec<u8>,
-        out: &mut ViewMut<'_>,
+        out: &mut Output<'_>,
     ) -> Result<bool> {
         self.wait_for_dropped_calls().await;
         if self.source.copy_decoded(projection, self.decoding.span, out)? {
@@ -384,7 +402,7 @@ impl<'a> Reader<'a> {
         let plan = self.plan(projection);
         let fetched = match &plan {
             Plan::Segments(partial) if store.capabilities().cheap_ranges => {
-                let segments = SegmentUse::Decode(out.reborrow());
+                let segments = SegmentUse::Decode(out.view().reborrow());
                 Box::pin(self.read_segments(projection, partial, segments)).await?
             }
             Plan::Whole if self.has_one_key(projection) => {
@@ -394,12 +412,12 @@ impl<'a> Reader<'a> {
         };
         match fetched {
             Fetched::Missing => {
-                self.fill_missing(projection, out.reborrow())?;
+                self.fill_missing(projection, out.view().reborrow())?;
                 return Ok(false);
             }
             Fetched::Decoded => {}
             Fetched::Chunk(chunk) => {
-                self.decoding.decode(projection, &chunk, buffer, out.reborrow())?;
+                self.decoding.decode(projection, &chunk, buffer, out.view().reborrow())?;
             }
         }
         Ok(true)
@@ -408,8 +426,11 @@ impl<'a> Reader<'a> {
     /// Chunks of a local store are read here, and not by the adapter that waits for dropped calls
     /// (docs/internals/design/crash-safety.md).
     async fn wait_for_dropped_calls(&self) {
-        let prefix = self.decoding.layout.prefix();
-        abandoned::wait_for(|| self.store.store().name(), prefix).await;
+        if abandoned::is_any() {
+            let prefix = self.decoding.layout.prefix();
+            // Boxed: the future of a local chunk stays small.
+            Box::pin(abandoned::wait_for(|| self.store.store().name(), prefix)).await;
+        }
     }
 
     /// Whether a chunk is the whole value of one key, and of no other.
@@ -577,7 +598,7 @@ impl<'a> Reader<'a> {
         store: &dyn SyncStore,
         projection: &ChunkProjection,
         buffer: &mut Vec<u8>,
-        out: &mut ViewMut<'_>,
+        out: &mut Output<'_>,
     ) -> Result<bool> {
         let Decoding { layout, options, span } = self.decoding;
         let chain = &layout.chunks().chain;
@@ -585,15 +606,16 @@ impl<'a> Reader<'a> {
         let key = layout.key(&projection.key_index);
         let with_chunk = |e: Error| chunk_error(projection, &key, e);
         let is_memory = span.is_whole() && chain.is_memory() && projection.within.is_all(shape);
-        let mut memory = if is_memory { out.as_bytes_mut() } else { None };
+        let in_memory = store.capabilities().in_memory;
+        let mut memory = if is_memory && !in_memory { out.view().as_bytes_mut() } else { None };
         let direct = memory.is_some();
         let expected =
-            chain.plain_size(shape).filter(|&size| direct || size <= MAX_BYTES_READ_UNSEEN);
+            chain.plain_size(shape).filter(|&size| is_memory || size <= MAX_BYTES_READ_UNSEEN);
         let get_options = match (&mut memory, expected) {
             // The store reads into the caller's memory.
             (Some(memory), Some(_)) => GetOptions::into(Target::Exact(memory)),
-            // Nothing is copied; a wrong size is found below.
-            (None, expected) if store.capabilities().in_memory => {
+            // The store lends the bytes; a wrong size is found below.
+            (None, expected) if in_memory => {
                 let limit = match expected {
                     Some(_) => u64::MAX,
                     None => max_stored_bytes(layout, options, Some(shape)),
@@ -612,20 +634,25 @@ impl<'a> Reader<'a> {
         };
         let got = store.get(&key, get_options).map_err(|e| with_chunk(e.into()))?;
         let Some(got) = got else {
-            self.fill_missing(projection, out.reborrow())?;
+            self.fill_missing(projection, out.view().reborrow())?;
             return Ok(false);
         };
         if let Some(expected) = expected.filter(|&expected| expected != got.size) {
             return Err(with_chunk(chain.wrong_plain_size(expected, got.size).into()));
         }
         if direct && expected.is_some() {
-            chain.check(out).map_err(|e| with_chunk(e.into()))?;
+            chain.check(out.view()).map_err(|e| with_chunk(e.into()))?;
             return Ok(true);
         }
         let encoded = got.bytes.as_deref().unwrap_or(buffer);
+        if is_memory && out.overwrite(encoded) {
+            chain.check(out.view()).map_err(|e| with_chunk(e.into()))?;
+            return Ok(true);
+        }
         let decoding = self.decoding;
-        let decoded = decoding
-            .with_records(out.reborrow(), |out| decoding.decode_whole(projection, encoded, out));
+        let out = out.view().reborrow();
+        let decoded =
+            decoding.with_records(out, |out| decoding.decode_whole(projection, encoded, out));
         decoded.map_err(with_chunk)?;
         Ok(true)
     }

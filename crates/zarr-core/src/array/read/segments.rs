@@ -76,16 +76,17 @@ impl SegmentReader<'_> {
         }
         let mut work = work_on_chunks(grid, within, out.element_size());
         work.many &= work.total > MAX_BYTES_FOR_ONE_THREAD;
-        match SplitOutput::new(grid, shape, within, partial.transposed(out)) {
+        match SplitOutput::new(grid, shape, within, partial.transposed(out).into()) {
             Ok(pieces) => {
-                let groups = pieces.groups(work.row > 1);
+                let groups = pieces.groups(work.row > 1, false);
                 pool::for_each(self.options, work, groups, |buffer, (projection, out)| {
-                    read(buffer, &projection, out)
+                    read(buffer, &projection, out.into_view())
                 })
             }
             Err(scattered) => {
                 let mut buffer = Vec::new();
-                let (mut projections, mut out) = *scattered;
+                let (mut projections, out) = *scattered;
+                let mut out = out.into_view();
                 projections.try_for_each(|projection| {
                     self.options.check_cancelled()?;
                     let out = out.reborrow();

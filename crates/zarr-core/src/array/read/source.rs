@@ -14,6 +14,7 @@ use crate::grid::ChunkProjection;
 use crate::options::Options;
 use crate::store::{ByteRange, Snapshot, SnapshotOptions, Store, StoreKey, Version, check_size};
 use crate::view::ViewMut;
+use crate::view::output::Output;
 
 /// Where chunks come from.
 pub(super) trait ChunkSource: Send + Sync {
@@ -66,7 +67,7 @@ pub(super) trait ChunkSource: Send + Sync {
         &self,
         projection: &ChunkProjection,
         span: FieldBytes,
-        out: &mut ViewMut<'_>,
+        out: &mut Output<'_>,
     ) -> Result<bool> {
         let _ = (projection, span, out);
         Ok(false)
