@@ -10,7 +10,7 @@ use zarr::{Dialect, ErrorKind, Hierarchy, Registry};
 use crate::codes::{EEXIST, EINVAL, Failure, Result};
 use crate::index::File;
 use crate::load::open_options;
-use crate::location::locate;
+use crate::location::{locate, shard_bytes, word};
 
 impl File {
     /// Creates the dataset that a program's path or URL means: NCZarr of v3, unless its fragment asks for something else.
@@ -27,7 +27,7 @@ impl File {
         let location = locate(typed)?;
         let url = NcUrl::parse(&location.url).map_err(|e| Failure::at_open(&e.into()))?;
         let options = DatasetOptions::of(open_options(registry));
-        let new = match format(&location.url) {
+        let new = match word(&location.url, "format") {
             Some(name) => NewDataset::named(name).ok_or_else(|| {
                 let why = "expected nczarr-v3, nczarr-v2, zarr-v3 or zarr-v2";
                 Failure::new(EINVAL, format!("{typed}: unknown format `{name}`; {why}"))
@@ -38,6 +38,7 @@ impl File {
                 fixed_strings: false,
             },
         };
+        let shard_bytes = shard_bytes(typed, &location.url, new.dialect)?;
         let wanted = url.clone().for_new(&new);
         let there = Erased::find(&url, &options)?;
         let exists = |why: &str| Failure::new(EEXIST, format!("{typed}: {why}"));
@@ -56,6 +57,7 @@ impl File {
         })?;
         let mut file = File::of(dataset, typed, model)?;
         (file.is_writable, file.is_new) = (true, true);
+        file.shard_bytes = shard_bytes;
         Ok(file)
     }
 
@@ -77,13 +79,6 @@ impl File {
 fn has_variables(group: &schema::Group) -> bool {
     let is_empty = group.variables.is_empty() && group.opaque.is_empty();
     !is_empty || group.groups.iter().any(has_variables)
-}
-
-/// What a fragment asks for by `format=zarr-v3`. netCDF's library does not come here with `mode=zarr`: it takes that for its own
-/// Zarr.
-fn format(url: &str) -> Option<&str> {
-    let (_, fragment) = url.split_once('#')?;
-    fragment.split('&').find_map(|part| part.strip_prefix("format="))
 }
 
 fn is_file(store: &str) -> bool {
