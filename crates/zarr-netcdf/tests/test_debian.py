@@ -174,6 +174,16 @@ def test_nco_appends_records(data, tmp_path):
         same(found, frame)
 
 
+def test_cdo_writes(data, tmp_path):
+    home, frame = data
+    target = tmp_path / "cdo.zarr"
+    run("cdo", "-s", "-f", "nc4", "-z", "zip_2", "mulc,2", "-selname,t", home / "data.nc", url(target))
+    with zarr_of(target) as found:
+        np.testing.assert_array_equal(found.t, 2 * frame.t)
+        np.testing.assert_array_equal(found.lat, frame.lat)
+        assert found.t.attrs["units"] == "K"
+
+
 def test_what_they_cannot_open_is_an_error(tmp_path):
     (tmp_path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "nothing"}')
     assert "zarr" in run("ncdump", "-h", tmp_path / "zarr.json", fails=True)
