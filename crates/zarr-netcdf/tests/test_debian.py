@@ -123,7 +123,7 @@ def test_cdo_reads(data, tmp_path):
     run("cdo", "-s", "-f", "nc4", "timmax", "-selname,t", given, tmp_path / "most.nc")
     with opened(tmp_path / "most.nc") as found:
         np.testing.assert_array_equal(found.t[0], frame.t.max("time"))
-    assert "0 of" in run("cdo", "diffn", "-selname,t", given, "-selname,t", home / "data.nc")
+    assert not run("cdo", "-s", "diffn", "-selname,t", given, "-selname,t", home / "data.nc"), "no record differs"
 
 
 @pytest.mark.parametrize("format", ["nczarr-v3", "zarr-v3", "zarr-v2"])
@@ -139,10 +139,10 @@ def test_nccopy_writes(data, tmp_path, format):
     assert data_of(run("ncdump", document)) == data_of(run("ncdump", home / "data.nc"))
 
 
-def test_nccopy_copies_zarr_to_shards(data, tmp_path):
+def test_nccopy_writes_shards(data, tmp_path):
     home, frame = data
     target = tmp_path / "shards.zarr"
-    run("nccopy", "-c", "time/2,lat/10,lon/15", home / "data.zarr/zarr.json", url(target, "&shard=64KiB"))
+    run("nccopy", "-c", "time/2,lat/10,lon/15", home / "data.nc", url(target, "&shard=64KiB"))
     with zarr_of(target) as found:
         same(found, frame)
     array = zarr.open_array(target / "t", mode="r")

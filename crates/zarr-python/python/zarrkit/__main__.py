@@ -7,7 +7,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from . import _library
+from .netcdf import own_library
 
 try:
     from ._zarrkit import run_program
@@ -20,7 +20,7 @@ def main() -> NoReturn:
     # Python only notes a signal, and looks at it when the program is over.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # The program looks for the plug-in beside its own file, which is Python's here.
-    if plugin := _library.path():
+    if plugin := own_library():
         os.environ.setdefault("ZARR_NETCDF_LIBRARY", str(plugin))
     sys.stdout.flush()
     sys.exit(run_program(["zarrkit", *sys.argv[1:]]))

@@ -15,12 +15,18 @@ import os
 import sys
 from pathlib import Path
 
-from . import _library
-
-__all__ = ["register"]
+__all__ = ["own_library", "register"]
 
 # netCDF's slots 0 and 1, the only ones that 4.9.0 has, and what files of Zarr's begin with: documents, archives.
 _SLOTS = [(0x40, "zarr_netcdf_udf0", b"{"), (0x80, "zarr_netcdf_udf1", b"PK")]
+
+_NAMES = {"win32": "zarr_netcdf.dll", "darwin": "libzarr_netcdf.dylib"}
+
+
+def own_library() -> Path | None:
+    """The shared library of this package: wheels that are built from the source distribution alone have none."""
+    found = Path(__file__).with_name(_NAMES.get(sys.platform, "libzarr_netcdf.so"))
+    return found if found.is_file() else None
 
 
 def register(library: str | os.PathLike[str] | None = None) -> None:
@@ -36,7 +42,7 @@ def register(library: str | os.PathLike[str] | None = None) -> None:
         FileNotFoundError: There is no such library.
         OSError: The library cannot be loaded, or netCDF refuses it: it must be of release 4.9.0 or later.
     """
-    named = (os.environ.get("ZARR_NETCDF_LIBRARY") or _library.path()) if library is None else os.fspath(library)
+    named = (os.environ.get("ZARR_NETCDF_LIBRARY") or own_library()) if library is None else os.fspath(library)
     if not named:
         raise FileNotFoundError("this build of zarrkit has no plug-in; name its library, or set ZARR_NETCDF_LIBRARY")
     if not Path(named).is_file():
