@@ -10,11 +10,11 @@ use zarr::{Dialect, ErrorKind, Hierarchy, Registry};
 use crate::codes::{EEXIST, EINVAL, Failure, Result};
 use crate::index::File;
 use crate::load::open_options;
-use crate::location::{locate, shard_bytes, word};
+use crate::location::{locate, names_document, shard_bytes, word};
 
 impl File {
     /// Creates the dataset that a program's path or URL means: NCZarr of v3, unless its fragment asks for something else.
-    /// What is there is replaced if `clobbers`, and if it is Zarr data.
+    /// What is there is replaced if `clobbers`, and if it is Zarr data that are called by their folder.
     ///
     /// # Errors
     /// [`EEXIST`] for something that is there and stays; [`EINVAL`] for modes that mean nothing; what the store meets.
@@ -44,6 +44,12 @@ impl File {
         let exists = |why: &str| Failure::new(EEXIST, format!("{typed}: {why}"));
         match there {
             Some(_) if !clobbers => return Err(exists("there are Zarr data already")),
+            // netCDF4-python creates what is a URL in the modes `a` and `r+`, too: it asks for a file of that name.
+            Some(_) if names_document(typed) => {
+                let why = "this is a document of Zarr data; to change them, open it by its path without `file://`, and to replace them, \
+                           create the folder";
+                return Err(exists(why));
+            }
             Some(there) => there.erase()?,
             None if is_file(&url.store) => {
                 return Err(exists("the file has no Zarr data; it is not replaced"));

@@ -135,6 +135,13 @@ fn is_document(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| DOCUMENTS.contains(&name))
 }
 
+/// Whether a program gives the path of a document, and not that of a folder.
+pub fn names_document(typed: &str) -> bool {
+    let (place, _) = typed.split_once('#').unwrap_or((typed, ""));
+    let (place, _) = if place.contains("://") { zarr::split_query(place) } else { (place, "") };
+    is_document(Path::new(place))
+}
+
 /// A path or URL without the name of a document at its end: that of the folder.
 fn without_document(place: &str) -> String {
     let (path, query) = if place.contains("://") { zarr::split_query(place) } else { (place, "") };
@@ -207,6 +214,8 @@ mod tests {
         );
         assert_eq!(url("/a/zarr.json#udf2"), "/a");
         assert_eq!(url("/nowhere.nc"), "/nowhere.nc");
+        assert!(names_document("file:///a/zarr.json#mode=udf0") && names_document(".zgroup"));
+        assert!(names_document("s3://b/a/zarr.json?key=1") && !names_document("/a/my.zarr"));
     }
 
     #[test]

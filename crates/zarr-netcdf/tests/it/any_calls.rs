@@ -54,7 +54,8 @@ impl Chooser {
     fn name(&mut self) -> Option<String> {
         match self.below(16) {
             0 => None,
-            1 => Some("n".repeat(self.below(300) as usize)),
+            // Folders have no names of 256 bytes, as netCDF may have.
+            1 => Some("n".repeat([1, 100, 255, 257][self.below(4) as usize])),
             _ => Some(NAMES[self.below(NAMES.len() as u64) as usize].to_owned()),
         }
     }

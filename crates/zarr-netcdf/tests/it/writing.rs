@@ -226,6 +226,10 @@ fn only_zarr_data_are_replaced() {
     let create = |path: &Path, mode| try_create(path.to_str().unwrap(), mode).map(|open| open.id);
     assert_eq!(create(&path, NOCLOBBER), Err(EEXIST));
     assert!(path.join("packed/zarr.json").exists());
+    // netCDF4-python creates a document's URL where it is to continue the data.
+    let url = format!("file://{}#mode=netcdf-4,udf2", document(&path));
+    assert_eq!(try_create(&url, 0).map(|open| open.id), Err(EEXIST));
+    assert!(path.join("packed/zarr.json").exists());
     std::fs::write(path.join("notes.txt"), "mine").unwrap();
     create(&path, 0).unwrap();
     assert!(path.join("zarr.json").exists() && !path.join("packed").exists());
