@@ -561,8 +561,8 @@ impl Log {
                 let next = (0..rank).rev().find(|&axis| at[axis] < along(axis, block).1);
                 let Some(axis) = next else { break };
                 at[axis] += 1;
-                for behind in axis + 1..rank {
-                    at[behind] = along(behind, block).0;
+                for (behind, place) in at.iter_mut().enumerate().skip(axis + 1) {
+                    *place = along(behind, block).0;
                 }
             }
         }

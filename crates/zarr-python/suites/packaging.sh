@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../../.."
 top=$PWD
 folder=$(realpath -m "${1:-scratch/packaging}")
 read -ra pythons <<<"${PYTHONS:-python3.11 python3.12 python3.13}"
-readonly most_wheel=12000000 most_core=5000000 most_import=30
+readonly most_wheel=18000000 most_core=5000000 most_import=30
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1 CARGO_INCREMENTAL=0
 export CARGO_TARGET_DIR=${PACKAGING_TARGET_DIR:-$folder/target}
 unset PYTHONPATH

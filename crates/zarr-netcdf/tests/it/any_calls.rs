@@ -287,7 +287,10 @@ fn question(choose: &mut Chooser) -> c_int {
         let mut all = vec![0; usize::try_from(count).unwrap_or(0)];
         if status == 0 { call(&mut count, Some(&mut all)) } else { status }
     }
-    let optional = |all: Option<&mut [c_int]>| all.map_or(null_out(), |all| out_list(all));
+    let optional = |all: Option<&mut [c_int]>| match all {
+        Some(all) => out_list(all),
+        None => null_out(),
+    };
     match choose.below(22) {
         0 => (table.inq_dim)(ncid, id, own_name, out(&mut size)),
         1 => with_name(&name, |name| (table.inq_dimid)(ncid, name, out(&mut int))),
