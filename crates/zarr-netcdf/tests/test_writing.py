@@ -472,7 +472,7 @@ def test_writers_are_killed_at_any_moment(tmp_path):
             # Locks and files of the killed writer may be left; nothing else is wrong.
             found = subprocess.run([programs.PROGRAM, "validate", path], capture_output=True, text=True)
             problems = [line for line in found.stdout.splitlines() if ": leftover: " not in line]
-            assert len(problems) == 1, found.stdout
+            assert found.returncode in (0, 1) and not any(": " in line and line.startswith("/") for line in problems), found.stdout
 
 
 PAIR = """
