@@ -25,7 +25,7 @@ PYTHON_PACKAGE = TOP / "crates/zarr-python"
 GDAL_PYTHON, GDAL_VERSION = "/usr/bin/python3", "3.6.2"
 NETCDF_VERSION = "4.9.0"
 # What Debian calls the package of a program.
-DEBIAN_PACKAGES = {"zsh": "zsh", "fish": "fish", "man": "man-db", "sixel2png": "libsixel-bin"}
+DEBIAN_PACKAGES = {"zsh": "zsh", "fish": "fish", "man": "man-db", "sixel2png": "libsixel-bin", "ncks": "nco", "cdo": "cdo"}
 CHROMIUM = ["chromium", "chromium-browser", "google-chrome"]
 
 TYPES = "mypy==2.4.1\nnumpy==2.4.6\npyright==1.1.414\n"

@@ -257,6 +257,18 @@ def netcdf():
     run(environments.package_python(newest_python()), "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", tests, env=env)
 
 
+@step("full", "python", "debian", shows=r" passed in |^SKIPPED")
+def netcdf_programs():
+    """Debian's ncdump, nccopy, NCO and CDO read and write through the plug-in, and netCDF4-python many random slices, writes and files."""
+    environments.debian_programs("ncks", "cdo")
+    program = programs()
+    cargo("build", "--quiet", "--workspace", "--lib", "--test", "it")
+    many = {"ZARR_NETCDF_SELECTIONS": 10_000, "ZARR_NETCDF_WRITES": 2_000, "ZARR_NETCDF_OPENS": 1_000, "ZARR_NETCDF_KILLS": 100, "ZARR_TEST_ALL": 1}
+    env = {"ZARR_NETCDF_LIBRARY": TARGET / "debug/libzarr_netcdf.so", "ZARR_PROGRAM": program, "ZARR_TEST_REQUIRED": 1, **many}
+    tests = TOP / "crates/zarr-netcdf/tests"
+    run(environments.package_python(newest_python()), "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", tests, env=env)
+
+
 def seed():
     """Which sample of the exchanges is taken: by the commit, so that all are met in time. `ZARR_CI_SEED` takes that of another one again."""
     if chosen := os.environ.get("ZARR_CI_SEED"):
@@ -552,11 +564,14 @@ def each_feature():
 
 @step("full")
 def sanitizer():
-    """The tests of the core's unsafe code, in the view and in the memory for elements and chunks, under AddressSanitizer."""
+    """The tests of the core's unsafe code, in the view and in the memory for elements and chunks, and those of the plug-in for netCDF, under AddressSanitizer."""
     host = output("rustc", "--print", "host-tuple")
     env = {"RUSTC_BOOTSTRAP": 1, "RUSTFLAGS": "-Zsanitizer=address"}
     target = ["--target", host, "--target-dir", TARGET / "sanitizer"]
     cargo("test", "-p", "zarr-core", "--lib", *target, "--", "view::", "memory::", "buffer_pool::", env=env)
+    # What is kept for the life of the process is no leak: the pool of threads, the sentences that were printed.
+    calls = {"ZARR_NETCDF_CALLS": 200_000, "ASAN_OPTIONS": "detect_leaks=0", "ZARR_NETCDF_QUIET": 1}
+    cargo("test", "-p", "zarr-netcdf", "--test", "it", *target, env=env | calls)
 
 
 @step("full")

@@ -32,6 +32,7 @@ pub const EINTERNAL: c_int = -92;
 pub const ENOTNC4: c_int = -111;
 pub const ENOPAR: c_int = -114;
 pub const EBADGRPID: c_int = -116;
+pub const EBADFIELD: c_int = -119;
 pub const ELATEFILL: c_int = -122;
 pub const ELATEDEF: c_int = -123;
 pub const ENOGRP: c_int = -125;

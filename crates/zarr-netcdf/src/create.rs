@@ -10,11 +10,11 @@ use zarr::{Dialect, ErrorKind, Hierarchy, Registry};
 use crate::codes::{EEXIST, EINVAL, Failure, Result};
 use crate::index::File;
 use crate::load::open_options;
-use crate::location::locate;
+use crate::location::{locate, names_document, shard_bytes, word};
 
 impl File {
     /// Creates the dataset that a program's path or URL means: NCZarr of v3, unless its fragment asks for something else.
-    /// What is there is replaced if `clobbers`, and if it is Zarr data.
+    /// What is there is replaced if `clobbers`, and if it is Zarr data that are called by their folder.
     ///
     /// # Errors
     /// [`EEXIST`] for something that is there and stays; [`EINVAL`] for modes that mean nothing; what the store meets.
@@ -27,7 +27,7 @@ impl File {
         let location = locate(typed)?;
         let url = NcUrl::parse(&location.url).map_err(|e| Failure::at_open(&e.into()))?;
         let options = DatasetOptions::of(open_options(registry));
-        let new = match format(&location.url) {
+        let new = match word(&location.url, "format") {
             Some(name) => NewDataset::named(name).ok_or_else(|| {
                 let why = "expected nczarr-v3, nczarr-v2, zarr-v3 or zarr-v2";
                 Failure::new(EINVAL, format!("{typed}: unknown format `{name}`; {why}"))
@@ -38,11 +38,18 @@ impl File {
                 fixed_strings: false,
             },
         };
+        let shard_bytes = shard_bytes(typed, &location.url, new.dialect)?;
         let wanted = url.clone().for_new(&new);
         let there = Erased::find(&url, &options)?;
         let exists = |why: &str| Failure::new(EEXIST, format!("{typed}: {why}"));
         match there {
             Some(_) if !clobbers => return Err(exists("there are Zarr data already")),
+            // netCDF4-python creates what is a URL in the modes `a` and `r+`, too: it asks for a file of that name.
+            Some(_) if names_document(typed) => {
+                let why = "this is a document of Zarr data; to change them, open it by its path without `file://`, and to replace them, \
+                           create the folder";
+                return Err(exists(why));
+            }
             Some(there) => there.erase()?,
             None if is_file(&url.store) => {
                 return Err(exists("the file has no Zarr data; it is not replaced"));
@@ -56,6 +63,7 @@ impl File {
         })?;
         let mut file = File::of(dataset, typed, model)?;
         (file.is_writable, file.is_new) = (true, true);
+        file.shard_bytes = shard_bytes;
         Ok(file)
     }
 
@@ -77,13 +85,6 @@ impl File {
 fn has_variables(group: &schema::Group) -> bool {
     let is_empty = group.variables.is_empty() && group.opaque.is_empty();
     !is_empty || group.groups.iter().any(has_variables)
-}
-
-/// What a fragment asks for by `format=zarr-v3`. netCDF's library does not come here with `mode=zarr`: it takes that for its own
-/// Zarr.
-fn format(url: &str) -> Option<&str> {
-    let (_, fragment) = url.split_once('#')?;
-    fragment.split('&').find_map(|part| part.strip_prefix("format="))
 }
 
 fn is_file(store: &str) -> bool {

@@ -5,15 +5,15 @@
 
 use std::ffi::c_int;
 
-use zarr::ErrorKind;
 use zarr::nczarr::schema::{Endian, Storage};
 use zarr::nczarr::{
     Filter, NameIndex, Type, Values, check_name, composed, is_reserved, is_virtual,
 };
+use zarr::{Dialect, ErrorKind};
 
 use crate::codes::{
     EBADCHUNK, EBADDIM, EBADGRPID, EBADNAME, EBADTYPE, EDIMSIZE, EINVAL, ELATEDEF, ELATEFILL,
-    EMAXDIMS, EMAXNAME, ENAMEINUSE, ENOFILTER, ENOMEM, ENOTATT, Failure, Result,
+    EMAXDIMS, EMAXNAME, ENAMEINUSE, ENOFILTER, ENOMEM, ENOTATT, ENOTNC4, Failure, Result,
 };
 use crate::filters;
 use crate::index::{Attributes, Dimension, File, Group, MAX_GROUPS, NC_GLOBAL, Origin, Variable};
@@ -31,7 +31,7 @@ const FILL_VALUE: &str = "_FillValue";
 ///
 /// # Errors
 /// [`EBADNAME`], [`EMAXNAME`].
-fn new_name(name: &str) -> Result<String> {
+pub fn new_name(name: &str) -> Result<String> {
     let name = composed(name);
     if name.len() > MAX_NAME {
         return Err(EMAXNAME.into());
@@ -51,6 +51,36 @@ fn check_attribute(name: &str, value: &Values) -> Result<()> {
     }
     let why = if value.is_empty() { "has no values" } else { "is not UTF-8" };
     Err(Failure::new(EINVAL, format!("attribute `{name}` {why}, which Zarr cannot hold")))
+}
+
+/// A value as attributes have it: bools are ubytes there, as those of variables are told.
+fn as_attribute(name: &str, value: Values) -> Result<Values> {
+    match value {
+        Values::Bool(list) => Ok(Values::Ubyte(list.into_iter().map(u8::from).collect())),
+        Values::Complex64(_) | Values::Complex128(_) => {
+            let why = "is of complex numbers, which Zarr's attributes cannot hold; write both parts as an attribute of numbers";
+            Err(Failure::new(ENOTNC4, format!("attribute `{name}` {why}")))
+        }
+        other => Ok(other),
+    }
+}
+
+/// Has elements of bools or complex numbers that are never written hold a value. No such value is missing, so there is no
+/// attribute of it.
+fn choose_own_fill(variable: &mut Variable, value: Values, tells_fill: bool) -> Result<()> {
+    if value.len() != 1 {
+        return Err(EINVAL.into());
+    }
+    if value == variable.ty.default_fill() {
+        variable.storage.unwritten = None;
+        return Ok(());
+    }
+    if !tells_fill {
+        let why = "in v2, bools and complex numbers that were never written are 0; choose v3, or write all elements";
+        return Err(Failure::new(EINVAL, format!("variable `{}`: {why}", variable.name)));
+    }
+    variable.storage.unwritten = Some(value);
+    Ok(())
 }
 
 /// How elements that were never written are filled.
@@ -107,7 +137,11 @@ impl File {
         dimensions: &[c_int],
     ) -> Result<usize> {
         let name = new_name(name)?;
-        let ty = types::atomic(ty).ok_or(EBADTYPE)?;
+        let (ty, own_type) = match types::atomic(ty) {
+            Some(atomic) => (atomic, None),
+            None => (self.zarr_type(ty)?, Some(ty)),
+        };
+        self.check_holds(ty)?;
         let mut numbers = Vec::new();
         for &id in dimensions {
             let dimension = self.dimension(id)?;
@@ -132,6 +166,7 @@ impl File {
         group.variables.push(Variable {
             name,
             ty,
+            own_type,
             zarr_type: ty,
             is_complex: false,
             dimensions: numbers,
@@ -230,12 +265,16 @@ impl File {
 
     /// Chooses what elements hold that are never written.
     pub fn choose_fill(&mut self, place: usize, id: c_int, fill: FillMode) -> Result<()> {
+        let tells_fill = self.dataset.dialect() == Dialect::V3;
         let variable = self.group_mut(place)?.variable_mut(id)?;
         if variable.handle.is_some() {
             return Err(ELATEFILL.into());
         }
         variable.storage.no_fill = matches!(fill, FillMode::None);
         if let FillMode::With(value) = fill {
+            if !variable.ty.is_atomic() {
+                return choose_own_fill(variable, value, tells_fill);
+            }
             check_attribute(FILL_VALUE, &value)?;
             variable.attributes.set(FILL_VALUE, value);
         }
@@ -283,6 +322,17 @@ impl File {
         value: Values,
     ) -> Result<()> {
         let name = new_name(name)?;
+        let is_fill = name == FILL_VALUE;
+        if is_fill
+            && variable != NC_GLOBAL
+            && !self.group(place)?.variable(variable)?.ty.is_atomic()
+        {
+            if self.group(place)?.variable(variable)?.ty != value.ty() {
+                return Err(EBADTYPE.into());
+            }
+            return self.choose_fill(place, variable, FillMode::With(value));
+        }
+        let value = as_attribute(&name, value)?;
         check_attribute(&name, &value)?;
         if variable == NC_GLOBAL {
             let group = self.group_mut(place)?;
@@ -294,7 +344,6 @@ impl File {
             return Ok(());
         }
         let found = self.group_mut(place)?.variable_mut(variable)?;
-        let is_fill = name == FILL_VALUE;
         if is_fill && value.ty() != found.ty {
             return Err(EBADTYPE.into());
         }
@@ -368,11 +417,13 @@ impl File {
             self.group_mut(place)?.attributes.rename(at, &to);
             return Ok(());
         }
-        let found = self.group_mut(place)?.variable_mut(variable)?;
         if name == FILL_VALUE || to == FILL_VALUE {
-            let why = format!("the fill value is called `{FILL_VALUE}`; set or delete it");
-            return Err(Failure::new(EINVAL, why));
+            // NCO sets the fill value under another name, and renames it. It is not only an attribute.
+            let value = self.attributes(place, variable)?.get(name)?.clone();
+            self.put_attribute(place, variable, &to, value)?;
+            return self.delete_attribute(place, variable, name);
         }
+        let found = self.group_mut(place)?.variable_mut(variable)?;
         if let Some(handle) = &found.handle {
             let renamed = handle.rename_attribute(name, &to);
             renamed.map_err(|e| Failure::in_definition(&e))?;

@@ -13,6 +13,8 @@ use zarr::nczarr::{Attribute, Dataset, Filter, NameIndex, Type, Values, composed
 
 use crate::codes::{EBADDIM, EBADID, EINTERNAL, ENOTATT, ENOTVAR, EPERM, Failure, Result};
 use crate::filters::{FILTER_DEFLATE, hdf5_filter};
+use crate::own_types::OwnType;
+use crate::types;
 
 /// The most groups of a file, which have 16 bits of its number.
 pub const MAX_GROUPS: usize = 1 << 16;
@@ -34,6 +36,8 @@ pub struct File {
     pub groups: Vec<Group>,
     /// The dimensions of all groups, by their numbers.
     pub dimensions: Vec<Dimension>,
+    /// The types that the program has defined since it opened the file.
+    pub own_types: Vec<OwnType>,
     /// Which format netcdf-c takes it for: that of the slot in which it was opened.
     pub model: c_int,
     /// The most bytes of decoded chunks that it keeps.
@@ -45,6 +49,8 @@ pub struct File {
     pub is_new: bool,
     /// Whether there is something that `store` has to write.
     pub has_pending: bool,
+    /// The most bytes of a shard of new variables, if their chunks are put together in shards.
+    pub shard_bytes: Option<u64>,
     /// Whether elements of new variables are filled that are never written.
     pub fills: bool,
 }
@@ -98,8 +104,10 @@ pub enum Origin {
 #[derive(Clone, Debug)]
 pub struct Variable {
     pub name: String,
-    /// An atomic type.
+    /// An atomic type, or the one of Zarr that a program's own type is.
     pub ty: Type,
+    /// The number of the program's own type, if the variable was defined of one.
+    pub own_type: Option<c_int>,
     /// The type that `ty` stands for.
     pub zarr_type: Type,
     /// Whether the last dimension has the two parts of complex numbers, which are elements to Zarr.
@@ -321,6 +329,11 @@ impl Variable {
         self.handle.as_ref().ok_or_else(missing)
     }
 
+    /// netCDF's number of its type.
+    pub fn type_id(&self) -> c_int {
+        self.own_type.unwrap_or_else(|| types::id(self.ty))
+    }
+
     pub fn has_filter(&self, filter: &Filter) -> bool {
         self.storage.filters.contains(filter)
     }
@@ -334,7 +347,9 @@ impl Variable {
 
     pub fn endian(&self) -> c_int {
         match self.storage.endian {
-            _ if self.ty.size().is_none_or(|size| size == 1) => NC_ENDIAN_NATIVE,
+            _ if !self.ty.is_atomic() || self.ty.size().is_none_or(|size| size == 1) => {
+                NC_ENDIAN_NATIVE
+            }
             Some(Endian::Big) => NC_ENDIAN_BIG,
             _ => NC_ENDIAN_LITTLE,
         }
@@ -342,6 +357,9 @@ impl Variable {
 
     /// One value: what elements hold that were never written.
     pub fn fill(&self) -> Values {
+        if let (false, Some(unwritten)) = (self.ty.is_atomic(), &self.storage.unwritten) {
+            return unwritten.clone();
+        }
         let declared = self.attributes.get("_FillValue").ok();
         let declared = declared.filter(|value| value.ty() == self.ty && value.len() == 1);
         declared.cloned().unwrap_or_else(|| self.ty.default_fill())

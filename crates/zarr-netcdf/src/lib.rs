@@ -16,8 +16,9 @@
 //! - `ffi`: the dispatch table, its functions, and all unsafe code.
 //! - `index`: an open dataset with netCDF's numbers for its groups, dimensions, variables and types. `load` makes it.
 //! - `create`, `define`, `store`: a new dataset, what a program adds to one, and how that is stored.
+//! - `types`, `own_types`: netCDF's numbers for types; bools and complex numbers, which programs define themselves.
 //! - `location`: what a path or URL of a netCDF program means. `open_files`: what is open.
-//! - `request`, `read`, `write`, `rows`, `convert`: which elements are read or written, when, and how they reach the caller's
+//! - `request`, `read`, `write`, `gathered`, `convert`: which elements are read or written, when, and how they reach the caller's
 //!   memory.
 //! - `codes`, `report`: netCDF's status codes, and the sentence that goes with one. `filters`: HDF5's numbers of filters.
 //! - `settings`: environment variables.
@@ -31,14 +32,15 @@ mod define;
 #[allow(unsafe_code)]
 pub mod ffi;
 mod filters;
+mod gathered;
 mod index;
 mod load;
 mod location;
 mod open_files;
+mod own_types;
 mod read;
 mod report;
 mod request;
-mod rows;
 mod settings;
 mod store;
 mod types;

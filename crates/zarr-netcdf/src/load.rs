@@ -11,7 +11,7 @@ use zarr::{ErrorKind, OpenOptions, Registry};
 
 use crate::codes::{ENOMEM, ENOTNC, EPERM, Failure, Result};
 use crate::index::{Attributes, Dimension, File, Group, MAX_GROUPS, Origin, Variable};
-use crate::location::locate;
+use crate::location::{locate, shard_bytes};
 use crate::report;
 use crate::settings;
 use crate::types::{BOOL_ATTRIBUTE, COMPLEX_DIMENSION, told};
@@ -44,6 +44,9 @@ impl File {
         }
         let mut file = File::of(dataset, typed, model)?;
         file.is_writable = is_writable;
+        if is_writable {
+            file.shard_bytes = shard_bytes(typed, &location.url, file.dataset.dialect())?;
+        }
         Ok(file)
     }
 
@@ -102,12 +105,14 @@ impl<'a> Builder<'a> {
             typed: typed.to_owned(),
             groups: self.groups,
             dimensions: self.dimensions,
+            own_types: Vec::new(),
             model,
             cache_bytes: settings::cache_bytes(),
             tells_all_filters: settings::tells_all_filters(),
             is_writable: false,
             is_new: false,
             has_pending: false,
+            shard_bytes: None,
             fills: true,
         })
     }
@@ -276,6 +281,7 @@ impl<'a> Builder<'a> {
         Ok(Variable {
             name: schema.name.clone(),
             ty,
+            own_type: None,
             zarr_type: schema.ty,
             is_complex,
             dimensions,

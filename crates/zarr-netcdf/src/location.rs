@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use zarr::Json;
+use zarr::{Dialect, Json};
 
-use crate::codes::{ENOTNC, Result};
+use crate::codes::{EINVAL, ENOTNC, Failure, Result};
 
 /// The documents whose names stand for the folder that they are in.
 const DOCUMENTS: [&str; 5] = ["zarr.json", ".zgroup", ".zarray", ".zattrs", ".zmetadata"];
@@ -82,6 +82,38 @@ fn without_own_modes(fragment: &str) -> String {
     parts.join("&")
 }
 
+/// What a fragment says behind a name: of `format`, `zarr-v3` in `#mode=v3&format=zarr-v3`. netCDF's library does not come here with
+/// `mode=zarr`: it takes that for its own Zarr.
+pub fn word<'a>(url: &'a str, name: &str) -> Option<&'a str> {
+    let (_, fragment) = url.split_once('#')?;
+    fragment.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
+}
+
+/// The most bytes of a shard that a fragment asks for by `shard=64MiB`.
+///
+/// # Errors
+/// [`EINVAL`] for what is no size, and in a dialect that has no shards.
+pub fn shard_bytes(typed: &str, url: &str, dialect: Dialect) -> Result<Option<u64>> {
+    let Some(text) = word(url, "shard") else { return Ok(None) };
+    let refused = |why: &str| Failure::new(EINVAL, format!("{typed}: `shard={text}`: {why}"));
+    if dialect != Dialect::V3 {
+        return Err(refused(
+            "only Zarr v3 has shards; leave it out, or choose `format=nczarr-v3` or `format=zarr-v3`",
+        ));
+    }
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: Option<u64> = match &text[digits.len()..] {
+        "" | "B" => Some(1),
+        "KiB" => Some(1 << 10),
+        "MiB" => Some(1 << 20),
+        "GiB" => Some(1 << 30),
+        _ => None,
+    };
+    let number = digits.parse::<u64>().ok().filter(|number| *number > 0);
+    let bytes = number.zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    bytes.map(Some).ok_or_else(|| refused("expected a size, such as `64MiB`"))
+}
+
 /// Whether a mode is the one of a user-defined format, or the name of a format that it needs.
 fn is_own_mode(mode: &str) -> bool {
     let mode = mode.trim().to_ascii_lowercase();
@@ -101,6 +133,13 @@ fn local(place: &str) -> Option<PathBuf> {
 
 fn is_document(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| DOCUMENTS.contains(&name))
+}
+
+/// Whether a program gives the path of a document, and not that of a folder.
+pub fn names_document(typed: &str) -> bool {
+    let (place, _) = typed.split_once('#').unwrap_or((typed, ""));
+    let (place, _) = if place.contains("://") { zarr::split_query(place) } else { (place, "") };
+    is_document(Path::new(place))
 }
 
 /// A path or URL without the name of a document at its end: that of the folder.
@@ -175,6 +214,22 @@ mod tests {
         );
         assert_eq!(url("/a/zarr.json#udf2"), "/a");
         assert_eq!(url("/nowhere.nc"), "/nowhere.nc");
+        assert!(names_document("file:///a/zarr.json#mode=udf0") && names_document(".zgroup"));
+        assert!(names_document("s3://b/a/zarr.json?key=1") && !names_document("/a/my.zarr"));
+    }
+
+    #[test]
+    fn shards_have_a_size() {
+        let bytes = |text: &str, dialect| {
+            shard_bytes("x", &format!("x#mode=v3&shard={text}"), dialect).map_err(|e| e.code)
+        };
+        assert_eq!(shard_bytes("x", "x#mode=v3", Dialect::V2).unwrap(), None);
+        assert_eq!(bytes("64MiB", Dialect::V3), Ok(Some(64 << 20)));
+        assert_eq!(bytes("1000", Dialect::V3), Ok(Some(1000)));
+        assert_eq!(bytes("64MiB", Dialect::V2), Err(EINVAL));
+        for text in ["", "0", "MiB", "64 MiB", "64Mb", "-1", "99999999999GiB", "2,2"] {
+            assert_eq!(bytes(text, Dialect::V3), Err(EINVAL), "{text}");
+        }
     }
 
     #[test]

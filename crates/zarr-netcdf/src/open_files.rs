@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use zarr::{Registry, sync};
 
 use crate::codes::{EBADID, Result};
+use crate::gathered::{Gathered, Key};
 use crate::index::File;
-use crate::rows::Gathered;
 
 static FILES: RwLock<Option<HashMap<u16, Arc<OpenFile>>>> = RwLock::new(None);
 
@@ -82,15 +82,19 @@ pub fn change<T>(ncid: c_int, change: impl FnOnce(&mut File, usize) -> Result<T>
     change(Arc::make_mut(&mut now), place)
 }
 
-/// Calls `use_them` with the elements of a file that are not written yet.
+/// Calls `use_them` with a file and its elements that are not written yet.
 ///
 /// # Errors
 /// [`EBADID`]; those of `use_them`.
 pub fn with_gathered<T>(
     ncid: c_int,
-    use_them: impl FnOnce(&mut Gathered) -> Result<T>,
+    use_them: impl FnOnce(&File, &mut Gathered) -> Result<T>,
 ) -> Result<T> {
-    use_them(&mut sync::lock(&find(ncid)?.gathered))
+    let found = find(ncid)?;
+    let mut gathered = sync::lock(&found.gathered);
+    // Behind the lock, so that the file knows all variables of which there are elements.
+    let file = sync::read(&found.now).clone();
+    use_them(&file, &mut gathered)
 }
 
 /// Writes the elements of a file that are not written yet.
@@ -98,8 +102,15 @@ pub fn with_gathered<T>(
 /// # Errors
 /// [`EBADID`]; what the store meets.
 pub fn write_gathered(ncid: c_int) -> Result<()> {
-    let (file, _) = get(ncid)?;
-    with_gathered(ncid, |gathered| gathered.write_all(&file))
+    with_gathered(ncid, |file, gathered| gathered.write_all(file))
+}
+
+/// The same of one variable.
+///
+/// # Errors
+/// As [`write_gathered`].
+pub fn write_gathered_of(ncid: c_int, variable: Key) -> Result<()> {
+    with_gathered(ncid, |file, gathered| gathered.write_out(file, variable))
 }
 
 /// Reads the lengths of a file's unlimited dimensions again.

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use zarr::nczarr::{Slab, Type};
 
 use crate::codes::{EBADTYPE, ECHAR, EEDGE, EINVAL, EINVALCOORDS, ESTRIDE, Result};
+use crate::index::Variable;
 use crate::types;
 
 /// The slab that a call asks for of a variable of this shape. What a program leaves out is the beginning, all to the end,
@@ -77,6 +78,17 @@ impl Memory {
             return Err(EBADTYPE.into());
         }
         Ok(Memory::Number(asked))
+    }
+
+    /// What elements of a variable become in memory of the type of this number.
+    ///
+    /// # Errors
+    /// As [`Memory::new`].
+    pub fn of(variable: &Variable, memory: c_int) -> Result<Memory> {
+        if variable.own_type == Some(memory) {
+            return Ok(Memory::Same);
+        }
+        Memory::new(variable.ty, memory)
     }
 
     /// Bytes of an element of such memory.

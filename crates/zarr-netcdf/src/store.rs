@@ -1,10 +1,10 @@
 //! Writes what was defined and is not stored yet, and what was written where others see it.
 
-use zarr::nczarr::{Attribute, Values, schema};
+use zarr::nczarr::{Attribute, Profile, Type, Values, schema};
 
 use crate::codes::{EINTERNAL, Failure, Result};
 use crate::index::{File, Origin, Variable};
-use crate::types;
+use crate::types::{self, BOOL_ATTRIBUTE};
 
 impl File {
     /// Writes all definitions that are pending. After an error those are pending still that could not be written.
@@ -62,9 +62,16 @@ impl File {
         let mut defined = schema::Variable::new(&variable.name, variable.zarr_type, names);
         defined.attributes.clone_from(&variable.attributes.list);
         defined.storage = variable.storage.clone();
+        defined.storage.shard_bytes = self.shard_bytes;
         if defined.storage.no_fill && defined.attribute("_FillValue").is_none() {
             // Final v3 has no other word for it: a fill value that is not declared missing.
             defined.storage.unwritten = zero(variable);
+        }
+        if self.dataset.profile() == Profile::Pure && is_told_bool(variable) {
+            // As a bool is told to a program, so a program may tell it. In NCZarr netcdf-c itself is to read it.
+            defined.ty = Type::Bool;
+            defined.storage.unwritten = None;
+            defined.attributes.retain(|attribute| attribute.name != BOOL_ATTRIBUTE.0);
         }
         defined
     }
@@ -88,6 +95,7 @@ impl File {
             let Ok(handle) = self.dataset.variable(&path) else { continue };
             let defined = handle.schema().map_err(|e| Failure::in_definition(&e))?;
             let no_fill = variable.storage.no_fill;
+            variable.zarr_type = defined.ty;
             variable.storage = defined.storage;
             variable.storage.no_fill |= no_fill;
             variable.handle = Some(handle);
@@ -126,6 +134,15 @@ impl File {
         }
         Ok(())
     }
+}
+
+/// Whether a variable is of bytes that xarray takes for bools.
+fn is_told_bool(variable: &Variable) -> bool {
+    let (name, value) = BOOL_ATTRIBUTE;
+    let said = variable.attributes.get(name).ok();
+    matches!(variable.ty, Type::Byte | Type::Ubyte)
+        && said.is_some_and(|said| *said == Values::text(value))
+        && variable.attributes.get("_FillValue").is_err()
 }
 
 /// One element of a variable's type that is zero; of a text, which has none, nothing.

@@ -1,9 +1,10 @@
 //! netCDF's numbers for types, and what stands for the types of Zarr that it does not have.
 //!
-//! Files declare no types of their own. netCDF-4 has enumerations and compounds, which bools and complex numbers could be, but
+//! Files that are opened declare no types of their own. netCDF-4 has enumerations and compounds, which bools and complex numbers could be, but
 //! `nc_reclaim_data` of netcdf-c 4.9.3 to 4.10.1, which ncdump calls for each row of such a type, looks it up in a structure
 //! that only its own formats have, and ends the program by a segmentation fault. So bools are ubytes with xarray's attribute
-//! `dtype`, and complex numbers have a dimension more, which nc-complex and netCDF4-python's `auto_complex` know.
+//! `dtype`, and complex numbers have a dimension more, which nc-complex and netCDF4-python's `auto_complex` know. A program may
+//! define such types itself, to write them: `own_types`.
 
 use std::ffi::{c_char, c_int};
 
@@ -44,10 +45,10 @@ pub fn size_in_memory(ty: Type) -> usize {
 
 /// Whether values of the type convert to other numbers.
 pub fn is_number(ty: Type) -> bool {
-    !matches!(ty, Type::Char | Type::String)
+    ty.is_atomic() && !matches!(ty, Type::Char | Type::String)
 }
 
-/// Native elements of a type as values; `None` for strings, which have no fixed size, and for types that are not atomic.
+/// Native elements of a type as values; `None` for strings, which have no fixed size.
 pub fn values(ty: Type, bytes: &[u8]) -> Option<Values> {
     fn numbers<const N: usize, T>(bytes: &[u8], number: impl Fn([u8; N]) -> T) -> Vec<T> {
         bytes.as_chunks::<N>().0.iter().map(|bytes| number(*bytes)).collect()
@@ -64,7 +65,14 @@ pub fn values(ty: Type, bytes: &[u8]) -> Option<Values> {
         Type::Uint64 => Values::Uint64(numbers(bytes, u64::from_ne_bytes)),
         Type::Float => Values::Float(numbers(bytes, f32::from_ne_bytes)),
         Type::Double => Values::Double(numbers(bytes, f64::from_ne_bytes)),
-        Type::String | Type::Bool | Type::Complex64 | Type::Complex128 => return None,
+        Type::Bool => Values::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
+        Type::Complex64 => {
+            Values::Complex64(numbers(bytes, f32::from_ne_bytes).as_chunks().0.to_vec())
+        }
+        Type::Complex128 => {
+            Values::Complex128(numbers(bytes, f64::from_ne_bytes).as_chunks().0.to_vec())
+        }
+        Type::String => return None,
     })
 }
 
@@ -98,7 +106,8 @@ mod tests {
 
     #[test]
     fn bytes_are_values() {
-        for ty in Type::ATOMIC.into_iter().filter(|ty| *ty != Type::String) {
+        let more = [Type::Bool, Type::Complex64, Type::Complex128];
+        for ty in Type::ATOMIC.into_iter().chain(more).filter(|ty| *ty != Type::String) {
             let value = ty.default_fill();
             assert_eq!(values(ty, &value.to_ne_bytes()), Some(value));
         }

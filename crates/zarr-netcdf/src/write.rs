@@ -2,8 +2,9 @@
 
 use zarr::nczarr::{Slab, Type};
 
-use crate::codes::{EBADTYPE, EINVAL, Failure, Result};
+use crate::codes::{EBADTYPE, EINTERNAL, EINVAL, Failure, Result};
 use crate::convert::convert;
+use crate::gathered::Elements;
 use crate::index::Variable;
 use crate::read::{parts, zeroed};
 use crate::request::{Memory, element_count};
@@ -35,23 +36,44 @@ pub fn write_from(variable: &Variable, slab: &Slab, memory: Memory, bytes: &[u8]
 /// Writes a slab of elements as they are.
 fn write_native(variable: &Variable, slab: &Slab, bytes: &[u8]) -> Result<()> {
     let handle = variable.handle()?;
-    let written = if variable.is_complex {
-        handle.write_slab_from(&whole_numbers(variable, slab)?, bytes)
-    } else if variable.zarr_type == Type::Bool {
+    let whole = whole_elements(variable, slab)?;
+    let written = if variable.zarr_type == Type::Bool {
         let mut bools = zeroed(bytes.len(), 1)?;
-        for (place, &byte) in bools.iter_mut().zip(bytes) {
-            *place = u8::from(byte != 0);
-        }
-        handle.write_slab_from(slab, &bools)
+        bools.copy_from_slice(bytes);
+        make_bools(&mut bools);
+        handle.write_slab_from(&whole, &bools)
     } else {
-        handle.write_slab_from(slab, bytes)
+        handle.write_slab_from(&whole, bytes)
     };
     written.map_err(|e| Failure::in_write(&e))
 }
 
+/// Elements of a slab, as they are in a program's memory, as Zarr has them: which, and their bytes.
+///
+/// # Errors
+/// `EINVAL` for one part of complex numbers without the other.
+pub fn as_stored(variable: &Variable, slab: &Slab, mut bytes: Vec<u8>) -> Result<(Slab, Elements)> {
+    let whole = whole_elements(variable, slab)?;
+    if variable.zarr_type == Type::Bool {
+        make_bools(&mut bytes);
+    }
+    let size = variable.zarr_type.size().ok_or(EINTERNAL)?;
+    Ok((whole, Elements::Native { size, bytes }))
+}
+
+/// What is not 0 is true, as to C.
+fn make_bools(bytes: &mut [u8]) {
+    for byte in bytes {
+        *byte = u8::from(*byte != 0);
+    }
+}
+
 /// The slab without the dimension of the two parts of complex numbers, which are written together.
-fn whole_numbers(variable: &Variable, slab: &Slab) -> Result<Slab> {
+fn whole_elements(variable: &Variable, slab: &Slab) -> Result<Slab> {
     let mut whole = slab.clone();
+    if !variable.is_complex {
+        return Ok(whole);
+    }
     let last = (whole.start.pop(), whole.count.pop());
     let stride = whole.stride.pop();
     if last == (Some(0), Some(2)) && stride == Some(1) {

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import zipfile
 
 import test_programs as programs
@@ -18,6 +19,7 @@ import xarray
 import zarr
 
 FORMATS = {"nczarr-v3": "zarr.json", "nczarr-v2": ".zgroup", "zarr-v3": "zarr.json", "zarr-v2": ".zgroup"}
+KILLS = int(os.environ.get("ZARR_NETCDF_KILLS", "5"))
 WRITES = int(os.environ.get("ZARR_NETCDF_WRITES", "60"))
 
 
@@ -155,6 +157,74 @@ def test_types_fill_values_and_byte_orders(tmp_path):
         assert b"".join(dataset["c"][:]) == b"abcd"
 
 
+@pytest.mark.parametrize("format", [name for name in FORMATS if name != "nczarr-v2"])
+def test_bools_and_complex_numbers_are_written(format, tmp_path):
+    path, values = tmp_path / "b.zarr", np.arange(6) * (1 - 2j)
+    with netCDF4.Dataset(url(path, format), "w", auto_complex=True) as dataset:
+        dataset.createDimension("x", 6)
+        bools = dataset.createEnumType(np.uint8, "bool_t", {"false": 0, "true": 1})
+        dataset.createVariable("flag", bools, ("x",))[:] = np.array([1, 0, 1, 1, 0, 0], "u1")
+        # In this order: netCDF4-python takes any type of complex numbers that is there for `c8`, in netCDF-4 files as well.
+        dataset.createVariable("few", "c8", ("x",), zlib=True, chunksizes=(2,))[1:3] = values[1:3]
+        dataset.createVariable("z", "c16", ("x",))[:] = values
+        dataset.createVariable("words", str, ("x",))[:] = np.array(list("abcdeÄ"), object)
+        dataset["z"].units = "V"
+        np.testing.assert_array_equal(dataset["z"][1:], values[1:])
+    group = zarr.open_group(path, mode="r")
+    assert (group["flag"].dtype, group["z"].dtype, group["few"].dtype) == (bool, "c16", "c8")
+    np.testing.assert_array_equal(group["flag"][:], [1, 0, 1, 1, 0, 0])
+    np.testing.assert_array_equal(group["z"][:], values)
+    np.testing.assert_array_equal(group["few"][1:3], values[1:3])
+    np.testing.assert_array_equal(group["words"][:], np.array(list("abcdeÄ"), object))
+    with netCDF4.Dataset(path / FORMATS[format], auto_complex=True) as dataset:
+        np.testing.assert_array_equal(dataset["z"][::2], values[::2])
+    with xarray.open_zarr(path, consolidated=False) as found:
+        np.testing.assert_array_equal(found.z, values)
+        assert found.flag.dtype == bool
+
+
+def test_bools_of_xarray_are_bools_to_zarr_python(tmp_path):
+    """In plain Zarr, which no netCDF library needs to read."""
+    flags = xarray.Dataset({"flag": (("x",), np.array([True, False, True]))})
+    flags.to_netcdf(url(tmp_path / "p.zarr", "zarr-v3"), engine="netcdf4")
+    array = zarr.open_array(tmp_path / "p.zarr/flag", mode="r")
+    assert array.dtype == bool and list(array[:]) == [True, False, True]
+    for found in (xarray.open_zarr(tmp_path / "p.zarr", consolidated=False), xarray.open_dataset(tmp_path / "p.zarr/zarr.json", engine="netcdf4")):
+        xarray.testing.assert_equal(found, flags)
+        found.close()
+
+
+def test_shards_are_chosen_in_the_url(tmp_path):
+    path, values = tmp_path / "s.zarr", np.random.default_rng(programs.SEED).normal(size=(24, 20, 30)).astype("f4")
+    with netCDF4.Dataset(url(path) + "&shard=20KiB", "w") as dataset:
+        for name, length in (("n", None), ("y", 20), ("x", 30)):
+            dataset.createDimension(name, length)
+        kept = {"chunksizes": (1, 10, 10), "zlib": True}
+        variable = dataset.createVariable("v", "f4", ("n", "y", "x"), **kept)
+        for record in range(24):
+            variable[record] = values[record]
+        dataset.createVariable("small", "i2", ("x",))[:] = range(30)
+    v, small = zarr.open_array(path / "v", mode="r"), zarr.open_array(path / "small", mode="r")
+    assert (v.shards, v.chunks, small.shards) == ((8, 20, 30), (1, 10, 10), None)
+    np.testing.assert_array_equal(v[:], values)
+    # What is there is continued as it is, and more is added in shards, too. netCDF4-python would create the data by a URL.
+    with pytest.raises(OSError, match="exists"):
+        netCDF4.Dataset(f"file://{path}/zarr.json#mode=netcdf-4,udf1", "a")
+    (tmp_path / "link").write_text('{"zarr_link": "s.zarr#shard=4KiB"}')
+    with netCDF4.Dataset(tmp_path / "link", "a") as dataset:
+        dataset["v"][24] = 1.5
+        dataset.createVariable("w", "f4", ("n", "x"), chunksizes=(2, 10))[:] = values[:, 0, :][:1]
+        assert dataset["v"].chunking() == [1, 10, 10]
+    assert zarr.open_array(path / "w", mode="r").shards is not None
+    np.testing.assert_array_equal(zarr.open_array(path / "v", mode="r")[23:], [values[23], np.full((20, 30), 1.5)])
+    with netCDF4.Dataset(path / "zarr.json") as dataset:
+        np.testing.assert_array_equal(dataset["v"][5, ::3, ::-2], values[5, ::3, ::-2])
+    for format, shard in (("nczarr-v3", "big"), ("zarr-v2", "1MiB")):
+        with pytest.raises(OSError, match="Invalid argument"):
+            netCDF4.Dataset(f"{url(tmp_path / 'no.zarr', format)}&shard={shard}", "w")
+    assert not (tmp_path / "no.zarr").exists()
+
+
 def some_key(rng, lengths, grows):
     """A selection along each axis, and how long the first one must be."""
     keys = []
@@ -166,8 +236,11 @@ def some_key(rng, lengths, grows):
     return tuple(keys)
 
 
-def test_random_writes_equal_a_netcdf_file(tmp_path):
+# With room for all that is written, for some of it, for none.
+@pytest.mark.parametrize("cache", ["67108864", "2000", "0"])
+def test_random_writes_equal_a_netcdf_file(cache, tmp_path, monkeypatch):
     """The same calls write a netCDF-4 file."""
+    monkeypatch.setenv("ZARR_NETCDF_CACHE", cache)
     rng = np.random.default_rng(programs.SEED)
     path, twin = tmp_path / "r.zarr", tmp_path / "r.nc"
     with netCDF4.Dataset(url(path), "w") as ours, netCDF4.Dataset(twin, "w") as theirs:
@@ -184,6 +257,21 @@ def test_random_writes_equal_a_netcdf_file(tmp_path):
                 for dataset in (ours, theirs):
                     for record in range(first, first + 4):
                         dataset["b"][record] = record
+                continue
+            if rng.integers(3) == 0:
+                # Column by column, or element by element in any order.
+                length = len(ours.dimensions["n"])
+                elements = [(slice(0, length), int(x)) for x in rng.permutation(12)[: rng.integers(1, 13)]]
+                if rng.integers(2):
+                    elements = [(int(rng.integers(length + 2)), int(rng.integers(12))) for _ in range(30)]
+                for at, key in enumerate(elements):
+                    value = f"<{at}>" if name == "s" else at
+                    if name == "s" and length and key[0] == slice(0, length):
+                        value = np.array([value] * length, object)
+                    elif key[0] == slice(0, 0):
+                        continue
+                    for dataset in (ours, theirs):
+                        dataset[name][key] = value
                 continue
             key = some_key(rng, (len(ours.dimensions["n"]), 12), True)
             shape = tuple(len(range(it.start, it.stop, it.step)) for it in key)
@@ -216,7 +304,7 @@ for call in (
     lambda: dataset.createVLType("i4", "list"),
     lambda: dataset.createCompoundType(numpy.dtype([("a", "i4")]), "record"),
     lambda: dataset.createEnumType("i1", "choice", {{"a": 1}}),
-    lambda: dataset.createEnumType("i1", "choice", {{"a": 1}}),
+    lambda: dataset.createEnumType("i4", "number", {{"false": 0}}),
 ):
     try:
         call()
@@ -227,7 +315,7 @@ for call in (
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
     assert ran.stdout.count("netcdf-4 operation") == 4
     said = [line for line in ran.stderr.splitlines() if line.startswith("zarr: ")]
-    assert [line.split("no ")[1].split(" types")[0] for line in said] == ["variable-length", "compound", "enumeration"]
+    assert [line.split("no ")[1].split(" types")[0] for line in said] == ["variable-length", "compound", "enumeration", "enumeration"]
 
 
 def test_archives_are_written(tmp_path):
@@ -329,6 +417,87 @@ def test_what_was_synchronized_survives_a_kill(tmp_path):
     assert ran.returncode == -signal.SIGKILL
     with netCDF4.Dataset(path / "zarr.json") as dataset:
         np.testing.assert_array_equal(dataset["v"][:1000], np.arange(1000))
+
+
+WRITER = """
+import netCDF4, numpy, sys
+dataset = netCDF4.Dataset(sys.argv[1], sys.argv[2])
+if sys.argv[2] == "w":
+    for name, length in (("n", None), ("x", 40)):
+        dataset.createDimension(name, length)
+    for name in ("rows", "columns"):
+        dataset.createVariable(name, "i4", ("n", "x"), chunksizes=(7, 9), zlib=True)
+first = len(dataset.dimensions["n"])
+for record in range(first, 100_000):
+    dataset["rows"][record] = numpy.arange(40) + 40 * record
+    if record % 5 == 4:
+        for x in range(40):
+            dataset["columns"][record - 4 : record + 1, x] = x + 40 * numpy.arange(record - 4, record + 1)
+        dataset.sync()
+        print(record + 1, flush=True)
+"""
+
+
+def test_writers_are_killed_at_any_moment(tmp_path):
+    """What was synchronized is there, all else is right or was never written, and the next writer goes on."""
+    path, rng, synchronized = tmp_path / "k.zarr", np.random.default_rng(programs.SEED), 0
+    for turn in range(KILLS):
+        place, mode = (url(path), "w") if turn == 0 else (path / "zarr.json", "a")
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, place, mode], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        lines = [writer.stdout.readline() for _ in range(int(rng.integers(1, 6)))]
+        # Somewhere in what follows; the last lines may be on their way yet.
+        time.sleep(float(rng.uniform(0, 0.02)))
+        writer.kill()
+        rest, errors = writer.communicate()
+        told = [int(line) for line in [*lines, *rest.splitlines()] if line.strip().isdigit()]
+        assert told, errors
+        assert told[0] >= synchronized
+        synchronized = told[-1]
+        with programs.opened(path / "zarr.json") as dataset:
+            length = len(dataset.dimensions["n"])
+            assert length >= synchronized
+            expected = np.arange(40 * length).reshape(length, 40)
+            for name in ("rows", "columns"):
+                found, fill = dataset[name][:], netCDF4.default_fillvals["i4"]
+                np.testing.assert_array_equal(found[:synchronized], expected[:synchronized])
+                assert ((found == expected) | (found == fill)).all()
+        end = length + -length % 5
+        if end > synchronized:
+            # The next writer begins there, so what was not told to be written is written now.
+            with netCDF4.Dataset(path / "zarr.json", "a") as dataset:
+                for name in ("rows", "columns"):
+                    dataset[name][synchronized:end] = np.arange(40 * synchronized, 40 * end).reshape(-1, 40)
+            synchronized = end
+        if programs.PROGRAM:
+            # Locks and files of the killed writer may be left; nothing else is wrong.
+            found = subprocess.run([programs.PROGRAM, "validate", path], capture_output=True, text=True)
+            problems = [line for line in found.stdout.splitlines() if ": leftover: " not in line]
+            assert found.returncode in (0, 1) and not any(": " in line and line.startswith("/") for line in problems), found.stdout
+
+
+PAIR = """
+import netCDF4, sys
+dataset = netCDF4.Dataset(sys.argv[1], "a")
+for x in range(int(sys.argv[2]), 60, 2):
+    dataset["v"][:, x] = range(100 * x, 100 * x + 100)
+dataset.setncattr(f"writer{sys.argv[2]}", 1)
+dataset.close()
+"""
+
+
+def test_two_processes_write_columns_of_the_same_chunks(tmp_path):
+    path = tmp_path / "p.zarr"
+    with netCDF4.Dataset(url(path), "w") as dataset:
+        for name, length in (("y", 100), ("x", 60)):
+            dataset.createDimension(name, length)
+        dataset.createVariable("v", "i4", ("y", "x"), chunksizes=(30, 40), zlib=True)
+    # With room for a few columns only, so that chunks are stored many times.
+    environment = {**os.environ, "ZARR_NETCDF_CACHE": "2500"}
+    pair = [subprocess.Popen([sys.executable, "-c", PAIR, path / "zarr.json", str(n)], env=environment) for n in (0, 1)]
+    assert [writer.wait(120) for writer in pair] == [0, 0]
+    with netCDF4.Dataset(path / "zarr.json") as dataset:
+        np.testing.assert_array_equal(dataset["v"][:].T.ravel(), np.arange(6000))
+        assert sorted(dataset.ncattrs()) == ["writer0", "writer1"]
 
 
 def copy_group(source, target):

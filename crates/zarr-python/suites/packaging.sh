@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../../.."
 top=$PWD
 folder=$(realpath -m "${1:-scratch/packaging}")
 read -ra pythons <<<"${PYTHONS:-python3.11 python3.12 python3.13}"
-readonly most_wheel=12000000 most_core=5000000 most_import=30
+readonly most_wheel=18000000 most_core=5000000 most_import=30
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1 CARGO_INCREMENTAL=0
 export CARGO_TARGET_DIR=${PACKAGING_TARGET_DIR:-$folder/target}
 unset PYTHONPATH
@@ -39,9 +39,12 @@ printf 'source distribution: %s bytes\n' "$(stat -c %s "${sdist[0]}")"
 tar xmzf "${sdist[0]}" -C "$folder/empty"
 sources=("$folder"/empty/*)
 for licence in LICENSE-MIT LICENSE-APACHE; do test -s "${sources[0]}/$licence"; done
+# The plug-in of netCDF's library is in wheels only: the source distribution has no crate that nothing in it needs.
+PLUGIN_FOLDER=$(dirname "$(find "${sources[0]}" -path '*/python/zarrkit/__init__.py')") "$top/crates/zarr-python/add_plugin" --profile dist
 (cd "${sources[0]}" && "$maturin" build --profile dist --compression-level 9 --out "$folder/wheel") >"$folder/wheel.log" 2>&1 || { cat "$folder/wheel.log"; exit 1; }
 wheel=("$folder"/wheel/*-abi3-*.whl)
 at_most $most_wheel "$(stat -c %s "${wheel[0]}")" bytes 'wheel with everything'
+rm "$(find "${sources[0]}" -name libzarr_netcdf.so)"
 (cd "${sources[0]}" && "$maturin" build --profile dist --compression-level 9 --no-default-features --features core --out "$folder/core") >"$folder/core.log" 2>&1 ||
     { cat "$folder/core.log"; exit 1; }
 core=("$folder"/core/*-abi3-*.whl)
@@ -80,6 +83,19 @@ for python in "${pythons[@]}"; do
     check "$home"
     at_most $most_import "$(importing "$home")" ms 'import over NumPy'
 done
+
+# Any netCDF program finds the plug-in of the wheel: here that of PyPI, which is not told where it is.
+"$home/bin/pip" install --quiet netCDF4==1.7.5.1.post1
+(
+    cd "$folder"
+    export NCRCENV_RC=$folder/ncrc
+    rm -f "$NCRCENV_RC"
+    "$home/bin/python" -m zarrkit netcdf-plugin --install
+    "$home/bin/python" -m zarrkit create plugged.zarr/t --shape 3 --dtype int16
+    PATH= "$home/bin/python" -m zarrkit netcdf-plugin --check plugged.zarr
+    "$home/bin/python" -c 'import netCDF4; print("plug-in:", netCDF4.Dataset("plugged.zarr/zarr.json")["t"].shape)'
+    "$home/bin/python" -m zarrkit netcdf-plugin --remove
+)
 
 # The oldest NumPy that the package promises; it has no wheels for newer Pythons than 3.12.
 home=$folder/venv-oldest

@@ -1,5 +1,6 @@
 //! Prints, writes and checks the lines by which netCDF's library loads the plug-in.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::ErrorKind as IoErrorKind;
 use std::path::{Path, PathBuf};
@@ -23,10 +24,12 @@ Examples:
   zarr netcdf-plugin --install --library /usr/local/lib/libzarr_netcdf.so
   zarr netcdf-plugin --check data.zarr          what to type in a netCDF program, and whether it works
   zarr netcdf-plugin --remove
+  zarr netcdf-plugin --exec ncdump -h data.zarr/zarr.json
 
 netcdf-c loads plug-ins since 4.10.0. Its programs open a document of the data, such as data.zarr/zarr.json, or a zip archive, but
 not a folder. --install writes lines between two markers in ~/.ncrc, or in the file that NCRCENV_RC names, and leaves the rest as it
-is. --check exits with 1 if something is missing.")]
+is. --check exits with 1 if something is missing. --exec runs one program with the plug-in, on Linux: the way for netcdf-c 4.9, which
+loads none by itself. It takes the slots 0 and 1.")]
 pub(crate) struct NetcdfPlugin {
     /// With --check: data that a netCDF program is to open
     #[arg(value_name = "TARGET", requires = "check")]
@@ -40,6 +43,10 @@ pub(crate) struct NetcdfPlugin {
     /// Check whether netCDF's programs find the plug-in
     #[arg(long)]
     check: bool,
+    /// Run a program of netcdf-c 4.9 or later with the plug-in: all that follows is its command line
+    #[arg(long, value_name = "PROGRAM", num_args = 1.., allow_hyphen_values = true,
+          conflicts_with_all = ["install", "remove", "check", "slots"])]
+    exec: Vec<OsString>,
     /// The shared library [default: beside the program or in the lib folder beside its own; ZARR_NETCDF_LIBRARY]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["remove", "check"])]
     library: Option<PathBuf>,
@@ -89,6 +96,9 @@ impl RcFile {
 
 impl NetcdfPlugin {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
+        if let [program, arguments @ ..] = &self.exec[..] {
+            return execute(&self.library()?, program, arguments);
+        }
         let rc = RcFile::read()?;
         if self.check {
             return check(&rc, self.target.as_deref(), session, out);
@@ -137,7 +147,8 @@ impl NetcdfPlugin {
             Some(path) => return Err(Failure::usage(format!("there is no file {}", path.display()))),
             None => standard_library().ok_or_else(|| {
                 let why = "the plug-in's library was not found; name it with --library, or in ZARR_NETCDF_LIBRARY. \
-                           `cargo build --release -p zarr-netcdf` makes it";
+                           The Python package zarrkit has it: `pip install zarrkit && python -m zarrkit netcdf-plugin --install`. \
+                           In a checkout of the sources, `cargo build --release -p zarr-netcdf` makes it";
                 Failure::usage(why)
             })?,
         };
@@ -171,6 +182,35 @@ impl NetcdfPlugin {
             }
         }
     }
+}
+
+/// Runs a program in place of this one, with the library loaded before it.
+#[cfg(target_os = "linux")]
+fn execute(library: &Path, program: &OsStr, arguments: &[OsString]) -> Result<(), Failure> {
+    use std::os::unix::process::CommandExt;
+
+    if library.to_string_lossy().contains(':') {
+        let why = "the dynamic linker takes a colon for the end of a path; copy the plug-in to a path without one";
+        return Err(Failure::usage(format!("{}: {why}", library.display())));
+    }
+    let mut preloaded = library.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        preloaded.push(":");
+        preloaded.push(others);
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).env("LD_PRELOAD", preloaded).env("ZARR_NETCDF_REGISTER", "1");
+    // It returns only if the program does not start.
+    let error = command.exec();
+    let what = format!("cannot run {}: {error}", program.to_string_lossy());
+    Err(Failure::usage(what))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn execute(_: &Path, _: &OsStr, _: &[OsString]) -> Result<(), Failure> {
+    Err(Failure::usage(
+        "--exec needs Linux; install the plug-in for netcdf-c 4.10 or later with --install",
+    ))
 }
 
 /// The library where an installation puts it.

@@ -93,3 +93,23 @@ fn what_cannot_work_is_refused() {
     assert_eq!(run(&folder, "--install --library nothing.so").code, 2);
     assert_eq!(fs::read_to_string(folder.path("ncrc")).unwrap(), OTHERS);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_is_run_with_the_plugin() {
+    let folder = prepared();
+    folder.write("odd:name/libzarr_netcdf.so", "a library");
+    let library = folder.path("lib/libzarr_netcdf.so");
+    let library = library.display();
+    // The options behind the program are its own.
+    let script = "echo $LD_PRELOAD $ZARR_NETCDF_REGISTER $1; exit 7";
+    let line = format!("--library {library} --exec /bin/sh -c '{script}' --help --install");
+    let ran = run(&folder, &line);
+    assert_eq!((ran.code, ran.text()), (7, format!("{library} 1 --install\n").as_str()));
+    let absent = run(&folder, &format!("--library {library} --exec no-such-program"));
+    assert!(absent.code == 2 && absent.err.contains("no-such-program"), "{}", absent.err);
+    let colon = folder.path("odd:name/libzarr_netcdf.so");
+    let refused = run(&folder, &format!("--library {} --exec /bin/true", colon.display()));
+    assert!(refused.code == 2 && refused.err.contains("colon"), "{}", refused.err);
+    assert_eq!(fs::read_to_string(folder.path("ncrc")).unwrap(), OTHERS);
+}

@@ -114,6 +114,7 @@ impl Loader<'_> {
             filters: filter::of(&flat),
             no_fill: metadata.fill_value.is_none(),
             unwritten: differs.then(|| fill.clone()),
+            shard_bytes: None,
             text: None,
         };
         Ok((Variable { name: name.to_owned(), ty, dimensions, attributes, storage }, fill))

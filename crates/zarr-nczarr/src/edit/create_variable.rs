@@ -67,6 +67,7 @@ impl VariableContext<'_> {
         }
         let data_type = self.data_type(variable)?;
         let chunks = self.chunks(variable, &data_type)?;
+        let shards = self.shards(variable, &data_type, &chunks)?;
         // In v2 netcdf-c needs an axis even of a scalar (N-020 … N-022).
         let is_scalar = variable.dimensions.is_empty();
         let axis = is_scalar && self.nczarr() && self.dialect() == Dialect::V2;
@@ -105,6 +106,9 @@ impl VariableContext<'_> {
         if self.dialect() == Dialect::V2 {
             builder = builder.separator('.');
         }
+        if let Some(shards) = shards {
+            builder = builder.shards(&shards);
+        }
         for filter in &variable.storage.filters {
             builder = builder.codec(filter::codec(filter, ty));
         }
@@ -116,8 +120,13 @@ impl VariableContext<'_> {
         })?;
         let has_order = array.metadata().data_type.has_byte_order();
         let endian = has_order.then_some(if big { Endian::Big } else { Endian::Little });
-        let storage =
-            schema::Storage { chunks, endian, contiguous: false, ..variable.storage.clone() };
+        let storage = schema::Storage {
+            chunks,
+            endian,
+            contiguous: false,
+            shard_bytes: None,
+            ..variable.storage.clone()
+        };
         Ok((array, storage))
     }
 
@@ -291,6 +300,22 @@ impl VariableContext<'_> {
             }
         }
         Ok(given.clone())
+    }
+
+    /// The lengths of shards, if they are asked for.
+    fn shards(
+        &self,
+        variable: &schema::Variable,
+        data_type: &DataType,
+        chunks: &[u64],
+    ) -> Result<Option<Vec<u64>>, AccessError> {
+        let Some(bytes) = variable.storage.shard_bytes else { return Ok(None) };
+        if self.dialect() != Dialect::V3 {
+            let why = "only final v3 has shards; store chunks by themselves, or choose v3";
+            return Err(AccessError::Argument(why.into()));
+        }
+        let element = data_type.repr().map_or(1, |repr| repr.size() as u64);
+        Ok(chunks::shard(self.dimensions, chunks, element, bytes))
     }
 
     /// The array's attributes, the model's own behind the user's (N-020 … N-022, N-033, N-036).

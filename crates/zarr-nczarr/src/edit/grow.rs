@@ -218,17 +218,87 @@ impl Variable {
     /// As [`Variable::write_slab`]; [`AccessError::Argument`] for strings; [`AccessError::Count`] if `bytes` does not have
     /// exactly the bytes of the slab; [`zarr_core::CodecError::Corrupt`] for a byte that is no bool.
     pub fn write_slab_from(&self, slab: &Slab, bytes: &[u8]) -> Result<()> {
+        let expected = || slab.len().and_then(|len| usize::try_from(len).ok());
+        let (ty, found) = self.count_elements(bytes, expected)?;
+        self.write_elements(slab, ty, found, |array, selection| array.write_bytes(selection, bytes))
+    }
+
+    /// Writes single elements: `coordinates` has a list for each dimension, all equally long; element `n` is at the `n`th of each.
+    /// Each chunk is stored once, however the elements are scattered. Of elements for one place the last one stays.
+    ///
+    /// # Errors
+    /// As [`Variable::write_slab`]; [`AccessError::Argument`] for lists of different lengths, and for a scalar, which has no
+    /// dimensions.
+    pub fn write_points(
+        &self,
+        coordinates: Vec<Vec<u64>>,
+        values: impl Into<Values>,
+    ) -> Result<()> {
+        let values = values.into();
+        let truncate = self.dataset.inner.options.truncate;
+        self.write_each(coordinates, values.ty(), values.len() as u64, |array, selection| {
+            elements::write(array, values.ty(), selection, &values, truncate)
+        })
+    }
+
+    /// The same from native elements, as [`Variable::write_slab_from`] takes them.
+    ///
+    /// # Errors
+    /// As [`Variable::write_points`] and [`Variable::write_slab_from`].
+    pub fn write_points_from(&self, coordinates: Vec<Vec<u64>>, bytes: &[u8]) -> Result<()> {
+        let (ty, found) = self.count_elements(bytes, || coordinates.first().map(Vec::len))?;
+        self.write_each(coordinates, ty, found, |array, selection| {
+            array.write_bytes(selection, bytes)
+        })
+    }
+
+    /// Has `write` write `found` elements of type `ty` to points of the array.
+    fn write_each(
+        &self,
+        coordinates: Vec<Vec<u64>>,
+        ty: Type,
+        found: u64,
+        write: impl FnOnce(&Array, Selection) -> Result<()>,
+    ) -> Result<()> {
+        let Some(first) = coordinates.first() else {
+            let why = "a scalar has no points; write it as a slab";
+            return Err(self.at(AccessError::Argument(why.into())));
+        };
+        if coordinates.iter().any(|list| list.len() != first.len()) {
+            let why = "points have as many coordinates along each dimension";
+            return Err(self.at(AccessError::Argument(why.into())));
+        }
+        // The box that they are in.
+        let start = coordinates.iter().map(|list| list.iter().copied().min().unwrap_or(0));
+        let start: Vec<u64> = start.collect();
+        let last = coordinates.iter().map(|list| list.iter().copied().max());
+        let count: Vec<u64> = last
+            .zip(&start)
+            .map(|(last, start)| last.map_or(0, |last| (last - start).saturating_add(1)))
+            .collect();
+        let expected = first.len() as u64;
+        self.write_within(&Slab::new(start, count), expected, ty, found, |array| {
+            write(array, Selection::points(coordinates))
+        })
+    }
+
+    /// The type of elements and how many there are in `bytes`; `expected` says how many there should be.
+    fn count_elements(
+        &self,
+        bytes: &[u8],
+        expected: impl FnOnce() -> Option<usize>,
+    ) -> Result<(Type, u64)> {
         let ty = self.ty()?;
         let size = ty.size().ok_or_else(|| {
-            let why = "strings have no fixed size; write them with `write_slab`";
+            let why = "strings have no fixed size; write them as values";
             self.at(AccessError::Argument(why.into()))
         })?;
         let found = (bytes.len() / size) as u64;
         if !bytes.len().is_multiple_of(size) {
-            let expected = slab.len().unwrap_or(u64::MAX);
+            let expected = expected().map_or(u64::MAX, |count| count as u64);
             return Err(self.at(AccessError::Count { expected, found }));
         }
-        self.write_elements(slab, ty, found, |array, selection| array.write_bytes(selection, bytes))
+        Ok((ty, found))
     }
 
     /// Has `write` write `found` elements of type `ty` to what the slab selects of the array, which grows before.
@@ -239,12 +309,32 @@ impl Variable {
         found: u64,
         write: impl FnOnce(&Array, Selection) -> Result<()>,
     ) -> Result<()> {
+        let expected = slab.len().unwrap_or(u64::MAX);
+        self.write_within(slab, expected, ty, found, |array| {
+            let is_scalar = slab.count.is_empty();
+            if is_scalar {
+                let one = Slab::all(&vec![1; array.shape().len()]);
+                return write(array, one.selection(&one.count));
+            }
+            write(array, slab.selection(&slab.count))
+        })
+    }
+
+    /// Has `write` write `found` elements of type `ty`, of which `expected` are needed, within the slab, to which the array
+    /// grows before.
+    fn write_within(
+        &self,
+        slab: &Slab,
+        expected: u64,
+        ty: Type,
+        found: u64,
+        write: impl FnOnce(&Array) -> Result<()>,
+    ) -> Result<()> {
         let dimensions = self.dimensions()?;
         let (schema, entry) = (self.schema()?, self.entry()?);
         let snapshot = self.dataset.snapshot();
         self.dataset.check_writeable(&snapshot)?;
         let end = slab.end(dimensions.len()).map_err(|e| self.at(e))?;
-        let expected = slab.len().unwrap_or(u64::MAX);
         if expected != found {
             return Err(self.at(AccessError::Count { expected, found }));
         }
@@ -271,14 +361,11 @@ impl Variable {
             self.dataset.lengthen(&longer)?;
         }
         let array = &entry.array;
-        if dimensions.is_empty() {
-            let one = Slab::all(&vec![1; array.shape().len()]);
-            write(array, one.selection(&one.count))?;
-        } else {
+        if !dimensions.is_empty() {
             // It may have been left behind when others grew.
             lengthen_array(array, |axis| end[axis])?;
-            write(array, slab.selection(&slab.count))?;
         }
+        write(array)?;
         if longer.is_empty() { Ok(()) } else { self.dataset.publish(&longer) }
     }
 

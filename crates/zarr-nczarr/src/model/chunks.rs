@@ -26,6 +26,27 @@ pub(crate) fn default(dimensions: &[Dimension], element: u64) -> Vec<u64> {
     }
 }
 
+/// The lengths of a shard: whole chunks of `chunks` up to `bytes`, first along the last dimension, so that records that are written one
+/// after the other are whole shards. `None` where a shard would be one chunk.
+pub(crate) fn shard(
+    dimensions: &[Dimension],
+    chunks: &[u64],
+    element: u64,
+    bytes: u64,
+) -> Option<Vec<u64>> {
+    let chunk = chunks.iter().fold(element.max(1), |size, &len| size.saturating_mul(len));
+    let mut room = bytes / chunk.max(1);
+    let mut lengths = chunks.to_vec();
+    for (axis, dimension) in dimensions.iter().enumerate().rev() {
+        let there = dimension.len.div_ceil(chunks[axis]).max(1);
+        let most = if dimension.unlimited { u64::MAX } else { there };
+        let count = room.clamp(1, most);
+        lengths[axis] = chunks[axis].saturating_mul(count);
+        room /= count;
+    }
+    (lengths != chunks).then_some(lengths)
+}
+
 /// The shape made smaller in all directions until it has at most `most` elements, and then so that its last
 /// chunk is about as long as the others.
 fn scaled(shape: &[u64], most: u64) -> Vec<u64> {
@@ -50,6 +71,20 @@ mod tests {
 
     fn fixed(len: u64) -> Dimension {
         Dimension::new("x", len)
+    }
+
+    #[test]
+    fn shards_are_whole_chunks() {
+        let dimensions = [Dimension::unlimited("t"), fixed(100), fixed(60)];
+        let shard = |bytes| shard(&dimensions, &[2, 30, 30], 4, bytes);
+        let chunk = 2 * 30 * 30 * 4;
+        assert_eq!(shard(chunk), None);
+        assert_eq!(shard(2 * chunk - 1), None);
+        assert_eq!(shard(2 * chunk), Some(vec![2, 30, 60]));
+        assert_eq!(shard(5 * chunk), Some(vec![2, 60, 60]));
+        assert_eq!(shard(17 * chunk), Some(vec![4, 120, 60]));
+        assert_eq!(shard(0), None);
+        assert_eq!(super::shard(&[], &[], 4, 1 << 30), None);
     }
 
     /// N-015.

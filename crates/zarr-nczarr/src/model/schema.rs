@@ -172,6 +172,9 @@ pub struct Storage {
     /// tells the fill value from the missing value (docs/internals/design/missing-data.md). In NCZarr of v3 the type's own
     /// fill value stands here where an attribute tells it to xarray, as netCDF masks it without one.
     pub unwritten: Option<Values>,
+    /// Chunks are put together in shards of at most so many bytes of elements, if that is asked for: only final v3 has them. Of what
+    /// is defined, [`zarr_core::Array::shard_shape`] says it.
+    pub shard_bytes: Option<u64>,
     /// Strings have one width, as plain Zarr has them. NCZarr of v2 has another type in place of theirs.
     pub text: Option<FixedText>,
 }

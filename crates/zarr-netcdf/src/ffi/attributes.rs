@@ -97,8 +97,13 @@ pub extern "C" fn put_att(
 ) -> c_int {
     guarded(|| {
         let name = name.get()?;
-        let ty = types::atomic(ty).ok_or(EBADTYPE)?;
-        let memory = Memory::new(ty, memory)?;
+        let (ty, memory) = match types::atomic(ty) {
+            Some(atomic) => (atomic, Memory::new(atomic, memory)?),
+            None if memory == 0 || memory == ty => {
+                (open_files::get(ncid)?.0.zarr_type(ty)?, Memory::Same)
+            }
+            None => return Err(EBADTYPE.into()),
+        };
         let (values, is_in_range) = given(ty, memory, len, data)?;
         open_files::change(ncid, |file, place| file.put_attribute(place, variable, &name, values))?;
         // As netCDF's library has it, after they were set.

@@ -7,15 +7,15 @@ use zarr::nczarr::Slab;
 
 use super::guarded;
 use super::pointers::{Data, Input, Lengths, Strides};
-use crate::codes::{EBADTYPE, EINVAL, ERANGE, Result};
+use crate::codes::{EBADTYPE, EINVAL, ERANGE, Failure, Result};
 use crate::convert::convert;
+use crate::gathered::{Elements, Kept, may_gather};
 use crate::index::{File, Variable};
 use crate::open_files;
 use crate::read::{parts, read_into, read_part, read_texts, zeroed};
 use crate::request::{Memory, element_count, slab};
-use crate::rows::may_gather;
 use crate::types;
-use crate::write::{write_from, write_texts};
+use crate::write::{as_stored, write_from, write_texts};
 
 pub extern "C" fn get_vara(
     ncid: c_int,
@@ -121,16 +121,39 @@ impl Call {
         memory: c_int,
     ) -> Result<Call> {
         let (file, place) = open_files::get_stored(ncid, id)?;
-        if file.is_writable {
-            open_files::write_gathered(ncid)?;
-        }
         let variable = file.group(place)?.variable(id)?;
-        let memory = Memory::new(variable.ty, memory)?;
+        let memory = Memory::of(variable, memory)?;
         let shape = file.shape(variable);
         let rank = shape.len();
         let stride = stride.and_then(|stride| stride.get(rank));
         let slab = slab(&shape, start.get(rank), count.get(rank), stride.as_deref(), &[])?;
         Ok(Call { file, ncid, place, id, slab, memory })
+    }
+
+    /// Elements that are not written yet, if they are all that is read. Else those of them that are read are written.
+    fn gathered(&self, variable: &Variable) -> Result<Option<Vec<u8>>> {
+        if !self.file.is_writable {
+            return Ok(None);
+        }
+        let key = (self.place, self.id);
+        let kept = open_files::with_gathered(self.ncid, |file, gathered| {
+            match gathered.find(key, &self.slab) {
+                Kept::All(bytes) if !variable.is_complex => return Ok(Some(bytes)),
+                Kept::Nothing => {}
+                _ => gathered.write_out(file, key)?,
+            }
+            Ok(None)
+        })?;
+        if kept.is_some() {
+            return Ok(kept);
+        }
+        // What is not written yet of other variables may have made this one longer.
+        let stored = variable.handle()?.shape().map_err(|e| Failure::in_read(&e))?;
+        let end = self.slab.end(self.slab.count.len()).map_err(|_| EINVAL)?;
+        if stored.iter().zip(&end).any(|(stored, end)| stored < end) {
+            open_files::write_gathered(self.ncid)?;
+        }
+        Ok(None)
     }
 
     /// The same for elements that are written: along unlimited dimensions there may be more than there were.
@@ -146,7 +169,7 @@ impl Call {
         let (file, place) = open_files::get(ncid)?;
         file.check_writable()?;
         let variable = file.group(place)?.variable(id)?;
-        let memory = Memory::new(variable.ty, memory)?;
+        let memory = Memory::of(variable, memory)?;
         let shape = file.shape(variable);
         let rank = shape.len();
         let dimensions = variable.dimensions.iter();
@@ -172,13 +195,22 @@ impl Call {
         if data.is_null() {
             return Err(EINVAL.into());
         }
+        let kept = self.gathered(variable)?;
         if self.memory == Memory::Texts {
             let texts = read_texts(variable, &self.slab)?;
             return data.put_texts(&texts, |number| number as isize);
         }
         let size = count.checked_mul(self.memory.element_size(variable.ty)).ok_or(EINVAL)?;
-        let is_in_range =
-            data.fill(size, |out| read_into(variable, &self.slab, self.memory, out))?;
+        let is_in_range = data.fill(size, |out| match (kept, self.memory) {
+            (None, _) => read_into(variable, &self.slab, self.memory, out),
+            (Some(native), Memory::Number(asked)) => {
+                convert(variable.ty, &native, asked, out).ok_or_else(|| EBADTYPE.into())
+            }
+            (Some(native), _) => {
+                out.copy_from_slice(&native);
+                Ok(true)
+            }
+        })?;
         if is_in_range { Ok(()) } else { Err(ERANGE.into()) }
     }
 
@@ -190,6 +222,9 @@ impl Call {
         }
         if data.is_null() {
             return Err(EINVAL.into());
+        }
+        if self.gathered(variable)?.is_some() {
+            open_files::write_gathered_of(self.ncid, (self.place, self.id))?;
         }
         if self.memory == Memory::Texts {
             let texts = read_texts(variable, &self.slab)?;
@@ -222,33 +257,58 @@ impl Call {
         }
         if self.memory == Memory::Texts {
             let texts = data.texts(count, |number| number as isize)?;
-            open_files::write_gathered(self.ncid)?;
-            write_texts(variable, &self.slab, texts)?;
+            self.write_texts(variable, texts)?;
             return self.written(true);
         }
         let size = count.checked_mul(self.memory.element_size(variable.ty)).ok_or(EINVAL)?;
-        let is_in_range = data.take(size, |bytes| self.write_bytes(variable, count, bytes))?;
+        let is_in_range =
+            data.take(size, |bytes| self.write_bytes(variable, &self.slab, count, bytes))?;
         self.written(is_in_range)
     }
 
-    /// Writes elements in C order, or gathers them. Tells whether all were in the range of the variable's type.
-    fn write_bytes(&self, variable: &Variable, count: usize, bytes: &[u8]) -> Result<bool> {
-        let element = types::size_in_memory(variable.ty);
-        if !may_gather(variable, &self.slab, count.saturating_mul(element)) {
-            open_files::write_gathered(self.ncid)?;
-            return write_from(variable, &self.slab, self.memory, bytes);
+    /// Writes texts in C order, or gathers them.
+    fn write_texts(&self, variable: &Variable, texts: Vec<String>) -> Result<()> {
+        let bytes = texts.iter().map(|text| text.len() + size_of::<String>()).sum();
+        if !may_gather(&self.file, variable, &self.slab, bytes)? {
+            open_files::write_gathered_of(self.ncid, (self.place, self.id))?;
+            return write_texts(variable, &self.slab, texts);
         }
-        let keep = |bytes: &[u8]| {
-            open_files::with_gathered(self.ncid, |gathered| {
-                gathered.write(&self.file, (self.place, self.id), &self.slab, bytes)
-            })
+        self.keep(&self.slab, Elements::Texts(texts))
+    }
+
+    /// Writes `count` elements of a slab in C order, or gathers them. Tells whether all were in the range of the variable's
+    /// type.
+    fn write_bytes(
+        &self,
+        variable: &Variable,
+        slab: &Slab,
+        count: usize,
+        bytes: &[u8],
+    ) -> Result<bool> {
+        let element = types::size_in_memory(variable.ty);
+        if !may_gather(&self.file, variable, slab, count.saturating_mul(element))? {
+            open_files::write_gathered_of(self.ncid, (self.place, self.id))?;
+            return write_from(variable, slab, self.memory, bytes);
+        }
+        let mut native = zeroed(count, element)?;
+        let is_in_range = match self.memory {
+            Memory::Number(given) => {
+                convert(given, bytes, variable.ty, &mut native).ok_or(EBADTYPE)?
+            }
+            _ => {
+                native.copy_from_slice(bytes);
+                true
+            }
         };
-        let Memory::Number(given) = self.memory else {
-            return keep(bytes).map(|()| true);
-        };
-        let mut converted = zeroed(count, element)?;
-        let is_in_range = convert(given, bytes, variable.ty, &mut converted).ok_or(EBADTYPE)?;
-        keep(&converted).map(|()| is_in_range)
+        let (slab, elements) = as_stored(variable, slab, native)?;
+        self.keep(&slab, elements).map(|()| is_in_range)
+    }
+
+    /// Gathers elements.
+    fn keep(&self, slab: &Slab, elements: Elements) -> Result<()> {
+        open_files::with_gathered(self.ncid, |file, gathered| {
+            gathered.write(file, (self.place, self.id), slab, elements)
+        })
     }
 
     /// Writes each element from the place that a map gives it.
@@ -265,20 +325,19 @@ impl Call {
             let mut offsets = Offsets::new(&self.slab, &self.slab, map);
             let offsets: Vec<isize> = (0..count).map(|_| offsets.next_offset()).collect();
             let texts = data.texts(count, |number| offsets[number])?;
-            open_files::write_gathered(self.ncid)?;
-            write_texts(variable, &self.slab, texts)?;
+            self.write_texts(variable, texts)?;
             return self.written(true);
         }
-        open_files::write_gathered(self.ncid)?;
         let element = self.memory.element_size(variable.ty);
         let mut is_in_range = true;
         for part in parts(&self.slab, element.max(types::size_in_memory(variable.ty))) {
-            let mut scratch = zeroed(element_count(&part)?, element)?;
+            let part_count = element_count(&part)?;
+            let mut scratch = zeroed(part_count, element)?;
             let mut offsets = Offsets::new(&self.slab, &part, map);
             for bytes in scratch.chunks_exact_mut(element) {
                 data.copy_at(offsets.next_offset(), bytes);
             }
-            is_in_range &= write_from(variable, &part, self.memory, &scratch)?;
+            is_in_range &= self.write_bytes(variable, &part, part_count, &scratch)?;
         }
         self.written(is_in_range)
     }

@@ -14,6 +14,8 @@ mod define;
 mod files;
 mod inquire;
 mod pointers;
+#[cfg(target_os = "linux")]
+mod preload;
 mod refused;
 mod table;
 mod types;

@@ -5,15 +5,14 @@ use std::ffi::c_int;
 
 use super::guarded;
 use super::pointers::{Data, Input, List, Out, Text, Unused};
-use crate::codes::{EINVAL, ENOTNC4, Failure, Result};
+use crate::codes::{EINVAL, Failure, Result};
 use crate::open_files;
 
 /// Refuses a type of a program's own.
 fn no_type(ncid: c_int, what: &str) -> Result<()> {
     let (file, _) = open_files::get(ncid)?;
     file.check_writable()?;
-    let why = format!("{}: NCZarr has no {what} types; use netCDF's own types", file.typed);
-    Err(Failure::new(ENOTNC4, why))
+    Err(file.no_type(what, ""))
 }
 
 /// Functions that refuse what a type of this kind would be made of.
@@ -26,14 +25,10 @@ macro_rules! refused {
 }
 
 refused! {
-    def_compound(usize, Text, Out<c_int>) "compound";
-    insert_compound(c_int, Text, usize, c_int) "compound";
     insert_array_compound(c_int, Text, usize, c_int, c_int, List<c_int>) "compound";
     def_vlen(Text, c_int, Out<c_int>) "variable-length";
     put_vlen_element(c_int, Unused, usize, Input) "variable-length";
     get_vlen_element(c_int, Unused, Out<usize>, Data) "variable-length";
-    def_enum(c_int, Text, Out<c_int>) "enumeration";
-    insert_enum(c_int, Text, Input) "enumeration";
     def_opaque(usize, Text, Out<c_int>) "opaque";
 }
 

@@ -9,7 +9,6 @@ use super::pointers::{Data, NameOut, Out, Text, int};
 use crate::codes::{ENOFILTER, NOERR};
 use crate::filters;
 use crate::open_files;
-use crate::types;
 
 /// How full a cache must be before netcdf-c empties it; its own default.
 const CACHE_PREEMPTION: f32 = 0.75;
@@ -82,7 +81,7 @@ pub extern "C" fn inq_var_all(
         let (file, place) = open_files::get(ncid)?;
         let variable = file.group(place)?.variable(id)?;
         name.put(&variable.name);
-        ty.put(types::id(variable.ty));
+        ty.put(variable.type_id());
         dimension_count.put(int(variable.dimensions.len()));
         dimensions.put_all(variable.dimensions.iter().copied().map(int));
         attribute_count.put(int(variable.attributes.list.len()));

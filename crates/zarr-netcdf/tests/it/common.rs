@@ -297,3 +297,26 @@ pub fn put_attribute<T>(
         (table().put_att)(ncid, variable, name, ty, values.len(), input(values), ty)
     })
 }
+
+/// A generator of numbers that are the same in every run.
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// A number that is often valid and often at an edge.
+    pub fn int(&mut self) -> i32 {
+        const EDGES: [i32; 10] = [0, 1, 2, 3, 5, 12, 32, -1, i32::MIN, i32::MAX];
+        EDGES[(self.next() % EDGES.len() as u64) as usize]
+    }
+
+    pub fn len(&mut self) -> usize {
+        const EDGES: [usize; 7] = [0, 1, 2, 3, 4, usize::MAX, usize::MAX / 2];
+        EDGES[(self.next() % EDGES.len() as u64) as usize]
+    }
+}

@@ -4,29 +4,6 @@ use std::path::Path;
 
 use crate::common::*;
 
-/// A generator of numbers that are the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    /// A number that is often valid and often at an edge.
-    fn int(&mut self) -> i32 {
-        const EDGES: [i32; 10] = [0, 1, 2, 3, 5, 12, 32, -1, i32::MIN, i32::MAX];
-        EDGES[(self.next() % EDGES.len() as u64) as usize]
-    }
-
-    fn len(&mut self) -> usize {
-        const EDGES: [usize; 7] = [0, 1, 2, 3, 4, usize::MAX, usize::MAX / 2];
-        EDGES[(self.next() % EDGES.len() as u64) as usize]
-    }
-}
-
 #[test]
 fn any_numbers_may_be_given() {
     let (_folder, open) = example();

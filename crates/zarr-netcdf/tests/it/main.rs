@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code, reason = "the tests stand in for C")]
 
+mod any_calls;
 mod attributes;
 mod common;
 mod exports;

@@ -1,5 +1,6 @@
 //! What is written, and what is refused. How other programs read it is in `tests/test_programs.py`.
 
+use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
 use crate::common::*;
@@ -207,7 +208,7 @@ fn names_and_types_are_checked() {
     assert_eq!(put_attribute(open.id, GLOBAL, "_NCProperties", 2, b"x"), ENAMEINUSE);
     assert_eq!(put_attribute(open.id, GLOBAL, "empty", 4, &[0i32; 0]), EINVAL);
     assert_eq!(put_attribute(open.id, GLOBAL, "latin1", 2, b"\xe9"), EINVAL);
-    let ty = with_text(Some("t"), |name| (table().def_compound)(open.id, 8, name, null_out()));
+    let ty = with_text(Some("t"), |name| (table().def_compound)(open.id, 12, name, null_out()));
     assert_eq!(ty, ENOTNC4);
     // A dimension of another group's is not seen.
     let mut group = 0;
@@ -224,6 +225,10 @@ fn only_zarr_data_are_replaced() {
     make(&path);
     let create = |path: &Path, mode| try_create(path.to_str().unwrap(), mode).map(|open| open.id);
     assert_eq!(create(&path, NOCLOBBER), Err(EEXIST));
+    assert!(path.join("packed/zarr.json").exists());
+    // netCDF4-python creates a document's URL where it is to continue the data.
+    let url = format!("file://{}#mode=netcdf-4,udf2", document(&path));
+    assert_eq!(try_create(&url, 0).map(|open| open.id), Err(EEXIST));
     assert!(path.join("packed/zarr.json").exists());
     std::fs::write(path.join("notes.txt"), "mine").unwrap();
     create(&path, 0).unwrap();
@@ -321,6 +326,138 @@ fn rows_are_gathered_until_chunks_are_whole() {
     assert_eq!(close(open), 0);
     let reader = crate::common::open(&path);
     assert_eq!(get::<i32>(reader.id, "v", &[7, 1], &[1, 1], 4).unwrap(), [7]);
+}
+
+/// Columns, elements and slabs that leave elements out: no chunk is stored before the file is closed.
+#[test]
+fn chunks_are_stored_once_whatever_the_order_of_elements_is() {
+    let (_folder, path, open) = new();
+    let y = define_dimension(open.id, "y", 10);
+    let x = define_dimension(open.id, "long", 9);
+    let mut expected = Vec::new();
+    for (name, ty) in [("columns", 5), ("scattered", 5), ("spaced", 5), ("texts", 12)] {
+        let v = define_variable(open.id, name, ty, &[y, x]);
+        assert_eq!((table().def_var_chunking)(open.id, v, 0, lengths(&[4, 5])), 0);
+    }
+    for row in 0..10 {
+        for column in 0..9 {
+            expected.push((10 * row + column) as f32);
+        }
+    }
+    for column in [0, 1, 2, 3, 8, 7, 6, 4, 5] {
+        let values: Vec<f32> = (0..10).map(|row| expected[9 * row + column]).collect();
+        assert_eq!(put(open.id, "columns", &[0, column], &[10, 1], &values, 5), 0);
+    }
+    // Each element but one, and some twice.
+    for step in 0..90 {
+        let at = step * 37 % 90;
+        let (row, column) = (at / 9, at % 9);
+        if at == 40 {
+            continue;
+        }
+        if at % 7 == 0 {
+            assert_eq!(put(open.id, "scattered", &[row, column], &[1, 1], &[-1f32], 5), 0);
+        }
+        assert_eq!(put(open.id, "scattered", &[row, column], &[1, 1], &expected[at..], 5), 0);
+        let text = std::ffi::CString::new(format!("text {at}")).unwrap();
+        assert_eq!(put(open.id, "texts", &[row, column], &[1, 1], &[text.as_ptr()], 12), 0);
+    }
+    let spaced = variable(open.id, "spaced");
+    for first in 0..3 {
+        let values: Vec<f32> = (0..30).map(|n| expected[9 * (n / 3) + first + n % 3 * 3]).collect();
+        let (start, count) = (lengths(&[0, first]), lengths(&[10, 3]));
+        let steps = strides(&[1, 3]);
+        let status = (table().put_vars)(open.id, spaced, start, count, steps, input(&values), 5);
+        assert_eq!(status, 0);
+    }
+    for name in ["columns", "scattered", "spaced", "texts"] {
+        assert!(!path.join(name).join("c").exists(), "{name}");
+    }
+    assert_eq!(close(open), 0);
+    let open = crate::common::open(&path);
+    let all = |name| get::<f32>(open.id, name, &[0, 0], &[10, 9], 5).unwrap();
+    assert_eq!(all("columns"), expected);
+    assert_eq!(all("spaced"), expected);
+    let mut scattered = all("scattered");
+    assert!(scattered[40] > 9.9e36, "never written: {}", scattered[40]);
+    scattered[40] = 40.0 + 4.0;
+    assert_eq!(scattered, expected);
+    let texts = get::<usize>(open.id, "texts", &[4, 3], &[1, 3], 12).unwrap();
+    // SAFETY: they are texts that the library allocated.
+    let texts = texts.into_iter().map(|at| unsafe { CStr::from_ptr(at as *const c_char) });
+    let texts: Vec<&str> = texts.map(|text| text.to_str().unwrap()).collect();
+    assert_eq!(texts, ["text 39", "", "text 41"]);
+}
+
+/// NCO sets a fill value under another name, and renames it while the variable is defined.
+#[test]
+fn fill_values_are_renamed_to_and_from_attributes() {
+    let (_folder, path, open) = new();
+    let v = define_variable(open.id, "v", 4, &[1]);
+    let rename = |from: &str, to: &str| {
+        with_text(Some(from), |from| {
+            with_text(Some(to), |to| (table().rename_att)(open.id, v, from, to))
+        })
+    };
+    assert_eq!(put_attribute(open.id, v, "eulaVlliF_", 4, &[-5i32]), 0);
+    assert_eq!(put_attribute(open.id, v, "units", 2, b"K"), 0);
+    assert_eq!(rename("units", "_FillValue"), EBADTYPE);
+    assert_eq!(rename("nothing", "_FillValue"), ENOTATT);
+    assert_eq!(rename("eulaVlliF_", "_FillValue"), 0);
+    assert_eq!(rename("_FillValue", "old"), 0);
+    assert_eq!(rename("old", "_FillValue"), 0);
+    assert_eq!(put(open.id, "v", &[1], &[1], &[7i32], 4), 0);
+    assert_eq!(rename("_FillValue", "late"), 0);
+    assert_eq!(rename("late", "_FillValue"), 0);
+    assert_eq!((table().sync)(open.id), 0);
+    assert_eq!(rename("_FillValue", "late"), ELATEFILL);
+    assert_eq!(close(open), 0);
+    let open = crate::common::open(&path);
+    assert_eq!(get::<i32>(open.id, "v", &[0], &[3], 4).unwrap(), [-5, 7, -5]);
+}
+
+/// A program that computes each record of the one before does not have each stored to read it.
+#[test]
+fn reads_between_writes_store_nothing_by_themselves() {
+    let (_folder, path, open) = new();
+    let v = define_variable(open.id, "v", 4, &[0, 1]);
+    assert_eq!((table().def_var_chunking)(open.id, v, 0, lengths(&[100, 4])), 0);
+    assert_eq!(put(open.id, "v", &[0, 0], &[1, 4], &[1i32, 2, 3, 4], 4), 0);
+    for record in 1..20 {
+        let before = get::<f64>(open.id, "v", &[record - 1, 0], &[1, 4], 6).unwrap();
+        let next = [before[0] + 1.0, before[1], before[2], before[3]];
+        assert_eq!(put(open.id, "v", &[record, 0], &[1, 4], &next, 6), 0);
+    }
+    assert_eq!(get::<i32>(open.id, "v", &[3, 0], &[2, 3], 4).unwrap(), [4, 2, 3, 5, 2, 3]);
+    assert!(!path.join("v/c").exists());
+    // Newer and older elements, and one that was never written: those are stored first.
+    assert_eq!(put(open.id, "v", &[3, 1], &[1, 1], &[-1i32], 4), 0);
+    assert_eq!(put(open.id, "v", &[20, 1], &[1, 1], &[-2i32], 4), 0);
+    assert_eq!(get::<i32>(open.id, "v", &[3, 0], &[1, 3], 4).unwrap(), [4, -1, 3]);
+    assert!(path.join("v/c").exists());
+    let last = get::<i32>(open.id, "v", &[20, 0], &[1, 2], 4).unwrap();
+    assert_eq!(last, [-2147483647, -2]);
+    let mut column = [0i32; 3];
+    let (start, count, map) = (lengths(&[3, 1]), lengths(&[1, 3]), strides(&[1, 1]));
+    assert_eq!(put(open.id, "v", &[3, 1], &[1, 3], &[7i32, 8, 9], 4), 0);
+    (table().get_varm)(open.id, v, start, count, null_strides(), map, data(&mut column), 4);
+    assert_eq!(column, [7, 8, 9]);
+}
+
+/// What one variable has in memory does not keep another from being read that it made longer.
+#[test]
+fn elements_of_others_that_are_in_memory_count() {
+    let (_folder, _, open) = new();
+    for (name, ty) in [("a", 4), ("b", 4)] {
+        let v = define_variable(open.id, name, ty, &[0, 1]);
+        assert_eq!((table().def_var_chunking)(open.id, v, 0, lengths(&[100, 4])), 0);
+    }
+    assert_eq!(put(open.id, "a", &[7, 1], &[1, 2], &[5i32, 6], 4), 0);
+    assert_eq!(put(open.id, "b", &[2, 0], &[1, 4], &[1i32, 2, 3, 4], 4), 0);
+    let fill = -2147483647;
+    assert_eq!(get::<i32>(open.id, "b", &[2, 3], &[1, 1], 4).unwrap(), [4]);
+    assert_eq!(get::<i32>(open.id, "b", &[7, 0], &[1, 4], 4).unwrap(), [fill; 4]);
+    assert_eq!(get::<i32>(open.id, "a", &[7, 0], &[1, 4], 4).unwrap(), [fill, 5, 6, fill]);
 }
 
 /// Two handles on the same chunks: each writes its own elements, and those of the other stay.
