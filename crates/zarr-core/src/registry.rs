@@ -412,7 +412,7 @@ impl Registry {
                 known.retain(|name| !name.starts_with("numcodecs.") && !name.starts_with("zarrs."));
                 let meant = crate::did_you_mean(&spec.name, known.iter().copied());
                 let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
-                format!("{meant}known are: {}; register an extension for others", known.join(", "))
+                format!("{meant}expected one of: {}; register an extension for others", known.join(", "))
             }
         };
         Err(Unsupported { what: "codec", name: spec.name.clone(), hint }.into())
@@ -499,7 +499,7 @@ impl Registry {
             Some(Scheme::Known(open)) => match self.options_for(url).first() {
                 None => return open(url, access),
                 Some((name, _)) => {
-                    format!("stores of `{scheme}://` take no options, and `{name}` is given")
+                    format!("stores of `{scheme}://` take no options, but `{name}` was given")
                 }
             },
             Some(Scheme::LeftOut(feature)) => format!(
@@ -510,7 +510,7 @@ impl Registry {
             ),
             None => {
                 let known = self.schemes().join(", ");
-                format!("no store is registered for `{scheme}://`; known are: {known}")
+                format!("no store is registered for `{scheme}://`; expected one of: {known}")
             }
         };
         Err(StoreError::invalid_url(url, why))

@@ -210,7 +210,7 @@ impl Layout {
                 b'T' => Ok(array.clone()),
                 b'U' | b'O' => np::asarray(array, Some(strict_strings(py)?)),
                 _ => Err(PyTypeError::new_err(format!(
-                    "strings are expected, not {}",
+                    "expected strings, found {}",
                     array.dtype()
                 ))),
             },
@@ -273,7 +273,7 @@ impl Layout {
         each_object(array, |object| match object.cast::<PyBytes>() {
             Ok(bytes) => each(bytes.as_bytes()),
             Err(_) if object.is_instance_of::<pyo3::types::PyString>() => {
-                Err(PyTypeError::new_err("bytes are expected, not text; encode it"))
+                Err(PyTypeError::new_err("expected bytes, found text; encode it, as in text.encode()"))
             }
             Err(_) => {
                 let bytes = py.get_type::<PyBytes>();

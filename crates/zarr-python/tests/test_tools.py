@@ -512,7 +512,7 @@ def test_pyramid_says_what_it_needs(tmp_path):
     image(tmp_path / "i.zarr")
     with pytest.raises(ValueError, match="expected one of mean, min"):
         zarrkit.pyramid(tmp_path / "i.zarr", method="average")
-    with pytest.raises(zarrkit.ArgumentError, match="name the group of its image"):
+    with pytest.raises(zarrkit.ArgumentError, match="give the group of its image"):
         zarrkit.pyramid(tmp_path / "i.zarr", path="0")
     with pytest.raises(ValueError, match="none"):
         zarrkit.pyramid(tmp_path / "i.zarr", shards="no")

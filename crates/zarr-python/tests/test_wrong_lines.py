@@ -7,12 +7,12 @@ import zarrkit
 
 # What is typed, and what the answer has to say.
 LINES = [
-    ("zarrkit.open('ocaen.zarr')", "nothing is there; looked for `zarr.json`"),
+    ("zarrkit.open('ocaen.zarr')", "not found; looked for `zarr.json`"),
     ("g['temprature']", "did you mean `/temperature`?"),
     ("zarrkit.open('ocean.zarr', 'w')", '"a" also creates what does not exist'),
     ("zarrkit.open_array('ocean.zarr')", "is a group; open it with zarrkit.open_group"),
     ("zarrkit.open_group('ocean.zarr/temperature')", "is an array; open it with zarrkit.open_array"),
-    ("zarrkit.open('s4://bucket/x.zarr')", "known are:"),
+    ("zarrkit.open('s4://bucket/x.zarr')", "expected one of:"),
     ("zarrkit.open('ocean.zarr')['temperature'][0] = 1", 'open it with mode="r+"'),
     ("g['new'] = np.zeros(3)", 'group.create_array("new", data=values)'),
     ("a[9]", "out of bounds"),
@@ -72,6 +72,9 @@ LINES = [
     ("zarrkit.rechunk('ocean.zarr', 'n.zarr', chunks={'time': 1})", "zarrkit.copy(source, target, chunks={'time': 100})"),
     ("zarrkit.migrate('ocean.zarr', 'v2')", "zarrkit.copy(source, target, to='v3') converts"),
     ("zarrkit.append('ocean.zarr', 'n.zarr')", ".append(values, axis=0)"),
+    ("zarrkit.copy('ocean.zarr', 'n.zarr', format='v2')", "did you mean 'to'?"),
+    ("zarrkit.copy('ocean.zarr', 'n.zarr', codec='zstd')", "did you mean 'codecs'?"),
+    ("zarrkit.copy('ocean.zarr', 'n.zarr', chnks=3)", "did you mean 'chunks'?"),
     ("zarrkit.plot(a)", "zarr plot"),
     ("zarrkit.stats(a)", "zarr stats"),
     ("zarrkit.tree(g)", "zarrkit.open_group(place).tree()"),

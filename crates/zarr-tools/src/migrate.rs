@@ -237,7 +237,7 @@ fn link_to(store: &dyn Store, path: &NodePath) -> Option<String> {
 
 /// The error of a hierarchy that has the dialect already.
 fn is_migrated(hierarchy: &Hierarchy) -> Error {
-    let why = format!("this is a hierarchy in {} already", hierarchy.format_name());
+    let why = format!("this hierarchy is already in {}", hierarchy.format_name());
     Error::from(AccessError::Argument(why)).at_store(hierarchy.store().name())
 }
 

@@ -289,11 +289,11 @@ impl Copy {
                 let (store, path) = (place.hierarchy.store().name(), &place.path);
                 // A copy that was killed after its last step is complete.
                 let what = if self.resume || self.part.is_some() {
-                    "no copy to it is under way; the copy may be complete: compare with `zarr diff`"
+                    "no copy to it is under way, so it may be complete: compare them with `zarr diff`"
                 } else {
-                    "nothing is overwritten; choose another DST or --at, or give --overwrite"
+                    "choose another DST or --at, or pass --overwrite"
                 };
-                Err(Failure::Usage(format!("{path} of {store} is there already, and {what}")))
+                Err(Failure::Usage(format!("{path} of {store} already exists; {what}")))
             }
             Err(e) if e.kind() != ErrorKind::NotFound => Err(e.into()),
             _ => Ok(()),
@@ -670,7 +670,7 @@ pub(super) fn part(text: &str) -> Result<(u64, u64), String> {
             Ok((part, parts))
         }
         _ => {
-            Err(format!("a part is I/N, as in 3/8, with I from 1 to N, and N at most {MOST_PARTS}"))
+            Err(format!("expected I/N, as in 3/8, with I from 1 to N, and N at most {MOST_PARTS}"))
         }
     }
 }

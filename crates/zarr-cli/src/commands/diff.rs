@@ -85,7 +85,7 @@ enum Ignored {
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| *number >= 0.0 && number.is_finite());
-    number.ok_or_else(|| "a number of at least 0 is expected".to_owned())
+    number.ok_or_else(|| "expected a number of at least 0".to_owned())
 }
 
 impl Diff {

@@ -122,7 +122,7 @@ impl Migrate {
         let source = session.open_to_copy(&Target::new(&self.target, "/"))?;
         if source.hierarchy().dialect() == self.to {
             let name = source.hierarchy().format_name();
-            let why = format!("{} is in {name} already; `zarr copy` copies it", self.target);
+            let why = format!("{} is already in {name}; copy it with `zarr copy`", self.target);
             return Err(Failure::Usage(why));
         }
         let written = Some(Written::from(self.to));
@@ -130,7 +130,7 @@ impl Migrate {
         if !place.begun && place.hierarchy.node(&place.path).is_ok() {
             let (store, path) = (place.hierarchy.store().name(), &place.path);
             return Err(Failure::Usage(format!(
-                "{path} of {store} is there already, and nothing is overwritten; choose another place"
+                "{path} of {store} already exists; choose another place"
             )));
         }
         let bar = Progress::of_bytes(0, false);

@@ -64,7 +64,7 @@ pub(crate) struct Pyramid {
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     factor: Option<Factor>,
     /// How many levels the image has at the end, with the base [default: until one is a single chunk]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = levels)]
     levels: Option<usize>,
     /// The chunks of new levels [default: those of the base, unless they have more than 16 MiB]
     #[arg(long, value_name = "SHAPE", value_parser = parse::shape)]
@@ -113,10 +113,17 @@ enum Factor {
     ByAxis(Vec<(String, u64)>),
 }
 
+fn levels(text: &str) -> Result<usize, String> {
+    text.trim().parse().map_err(|_| {
+        "expected the number of levels, with the base, as in 4; without --levels, all are made until one is a single chunk"
+            .to_owned()
+    })
+}
+
 /// `2`, or `z=1,y=2,x=2`.
 fn factor(text: &str) -> Result<Factor, String> {
     let why =
-        || "a factor is a number, as in 2, or one for each axis, as in z=2,y=2,x=2".to_owned();
+        || "expected a number, as in 2, or one for each axis, as in z=2,y=2,x=2".to_owned();
     if !text.contains('=') {
         return text.trim().parse().map(Factor::All).map_err(|_| why());
     }
@@ -144,7 +151,7 @@ impl Pyramid {
             Node::Array(array) => {
                 let place = human::place(array.hierarchy(), array.path());
                 let why =
-                    "this is an array; name the group of its image, or of maps that of its dataset";
+                    "this is an array; give the group of its image or, for a map, of its dataset";
                 return Err(Failure::Usage(format!("{place}: {why}")));
             }
         };

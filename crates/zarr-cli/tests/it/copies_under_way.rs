@@ -204,7 +204,7 @@ fn netcdf_datasets_are_copied_in_parts_and_anew() {
     assert_eq!(folder.good("get b.zarr --path texts").text(), "[\"one\",\"\",\"drei\"]\n");
     assert!(folder.good("dump -h b.zarr").text().contains("string texts("));
     // Nothing is overwritten unless that is asked for, and nothing of another dialect at all.
-    assert!(folder.bad("copy a.zarr b.zarr --to nczarr-v2", 2).contains("is there already"));
+    assert!(folder.bad("copy a.zarr b.zarr --to nczarr-v2", 2).contains("already exists"));
     assert!(folder.bad("copy a.zarr b.zarr --to nczarr-v3 --overwrite", 2).contains("zarr rm"));
     folder.good("copy a.zarr b.zarr --to nczarr-v2 --overwrite --verify");
     assert!(folder.good("get b.zarr --path big").text() == all);

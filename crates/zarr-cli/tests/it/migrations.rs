@@ -27,7 +27,7 @@ fn a_migration_into_another_place_has_the_same_chunks() {
         // The source is as it was.
         assert!(folder.good("info old").text().contains(&format!("in {from}")));
         let err = folder.bad(&format!("migrate old --to {to} --into new"), 2);
-        assert!(err.contains("is there already"), "{err}");
+        assert!(err.contains("already exists"), "{err}");
         let err = folder.bad(&format!("migrate new --to {to} --into other"), 2);
         assert!(err.contains("already"), "{err}");
         let err = folder.bad(&format!("migrate old --to {to} --into old/a/b"), 2);

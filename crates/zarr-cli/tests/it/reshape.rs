@@ -93,7 +93,7 @@ fn input_that_cannot_be_taken_leaves_the_shape() {
         assert_eq!(folder.good("info t.zarr/a --json").out, before, "{options}");
     }
     let named = folder.feed("append t.zarr/a --axis tmie", b"[1]");
-    assert!(named.err.contains("no axis is called `tmie`; did you mean `time`?"), "{}", named.err);
+    assert!(named.err.contains("there is no axis `tmie`; did you mean `time`?"), "{}", named.err);
     fed(&folder, "append t.zarr/a --axis lat", b"[[7],[8]]");
     assert_eq!(get(&folder, "t.zarr/a"), "[[0,0,0,7],[0,0,0,8]]\n");
 }

@@ -117,7 +117,7 @@ const COMMANDS: &[(&str, &str)] = &[
         "`time` names no array; --sel selects by dimension",
     ),
     ("pyramid ocean.zarr --overwrite", "did you mean `--restart`"),
-    ("pyramid ocean.zarr/temperature", "or of maps that of its dataset"),
+    ("pyramid ocean.zarr/temperature", "or, for a map, of its dataset"),
     (
         "repair ocean.zarr --from more.zarr",
         "`zarr sync COPY TARGET` restores what is damaged from a copy",
@@ -144,7 +144,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("get ocean.zarr/temperature --sel lat=20-40", "expected one like 45.5 or 40:60"),
     ("get ocean.zarr/temperature --sel lat>20", "expected name=coordinate"),
     ("get ocean.zarr/temperature --sel lat 20", "there is no node /20"),
-    ("get ocean.zarr/temperature --as csv", "a format is one of v2, v3"),
+    ("get ocean.zarr/temperature --as csv", "expected one of v2, v3"),
     ("put ocean.zarr/temperature values.npy", "`--format npy < values.npy`"),
     ("put ocean.zarr/temperature --input values.npy", "`--format npy < values.npy`"),
     ("put ocean.zarr/temperature -i values.npy", "`--format npy < values.npy`"),

@@ -503,7 +503,7 @@ mod tests {
         };
         assert_eq!(
             v3(("\"blocksize\":0", "\"blocksize\":0,\"nthreads\":1")),
-            "parameter `codecs: blosc: nthreads` is not supported; it is not a parameter of this codec"
+            "parameter `codecs: blosc: nthreads` is not supported; unknown parameter of this codec"
         );
         v3(("lz4", "lz5"));
         v3(("5", "10"));

@@ -153,7 +153,7 @@ impl<'a> Parameters<'a> {
     pub fn boolean(&mut self, name: &'static str, default: bool) -> Result<bool, MetadataError> {
         match self.get(name) {
             None => Ok(default),
-            Some(json) => json.as_bool().ok_or_else(|| self.invalid(name, "is `true` or `false`")),
+            Some(json) => json.as_bool().ok_or_else(|| self.invalid(name, "expected `true` or `false`")),
         }
     }
 
@@ -164,7 +164,7 @@ impl<'a> Parameters<'a> {
     pub fn string(&mut self, name: &'static str) -> Result<Option<&'a str>, MetadataError> {
         match self.get(name) {
             None => Ok(None),
-            Some(json) => json.as_str().map(Some).ok_or_else(|| self.invalid(name, "is a string")),
+            Some(json) => json.as_str().map(Some).ok_or_else(|| self.invalid(name, "expected a string")),
         }
     }
 
@@ -196,7 +196,7 @@ impl<'a> Parameters<'a> {
         let list = self.get(name).and_then(Json::as_array);
         let list = list.ok_or_else(|| self.invalid(name, "expected a list of codecs"))?;
         let codecs: Option<Vec<CodecSpec>> = list.iter().map(CodecSpec::from_v3).collect();
-        codecs.ok_or_else(|| self.invalid(name, "each is a name, or an object with one"))
+        codecs.ok_or_else(|| self.invalid(name, "each codec must be a name, or an object with a name"))
     }
 
     /// Ends the reading.
@@ -209,7 +209,7 @@ impl<'a> Parameters<'a> {
         match unknown {
             // zarr-python writes a stray `id` for `numcodecs.*` (F-104).
             Some((name, _)) if self.spec.dialect == Dialect::V3 && name != "id" => {
-                let hint = "it is not a parameter of this codec".into();
+                let hint = "unknown parameter of this codec".into();
                 let name = format!("codecs: {}: {name}", self.spec.name);
                 Err(Unsupported { what: "parameter", name, hint }.into())
             }

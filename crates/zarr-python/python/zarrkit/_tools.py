@@ -11,6 +11,7 @@ from typing import Any
 from . import _errors, _zarrkit
 from ._sizes import bytes_of
 from ._tree_progress import TreeProgress, callback
+from ._zarr_words import with_answers
 from ._zarrkit import Array, Group, Plan
 
 __all__ = [
@@ -161,6 +162,7 @@ class CopyReport:
     notes: list[str] = field(default_factory=list)
 
 
+@with_answers
 def copy(
     src: Source,
     dst: Any,
@@ -238,6 +240,7 @@ def copy(
     return CopyReport(0, 0, plan.not_kept, plan.skipped, plan.notes)
 
 
+@with_answers
 def plan_copy(
     src: Source,
     dst: Any,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: What other packages call a keyword of `create`.
 _SAME = {
@@ -35,8 +40,35 @@ _ANSWERS = {
     "store": "the place is the first argument",
 }
 
+#: What people call a keyword of `copy`, after those of `create` and of the program.
+_OF_COPY = {
+    "format": "to",
+    "zarr_format": "to",
+    "dialect": "to",
+    "codec": "codecs",
+    "compressor": "codecs",
+    "compressors": "codecs",
+    "target_options": "storage_options",
+}
+
 #: Codecs of numcodecs that v3 has under a name of its own.
 _CORE = ("blosc", "crc32c", "gzip", "zstd")
+
+
+def with_answers(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, which names the keyword that is meant by one that it does not have."""
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **keywords: P.kwargs) -> R:
+        for name in keywords:
+            if name not in known:
+                near = [_OF_COPY[name]] if name in _OF_COPY else get_close_matches(name, known, 1)
+                meant = f"; did you mean {near[0]!r}?" if near else ""
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{meant}")
+        return function(*args, **keywords)
+
+    return checked
 
 
 def codec_of(codec: Any, dtype: Any = None) -> str | dict[str, Any]:

@@ -64,7 +64,7 @@ pub(crate) fn parse(
             // D-116: as the fallback's, if it can be; else undefined.
             return Ok(parse(fallback, json, dialect, strictness, warnings).unwrap_or_else(|_| {
                 warnings
-                    .push(format!("`fill_value` {} means nothing to the fallback", json.brief()));
+                    .push(format!("`fill_value` {} is not a value of the fallback type", json.brief()));
                 None
             }));
         }
@@ -141,7 +141,7 @@ impl FillParser<'_> {
                 let inner = self.inside(optional.inner(), &items[0])?;
                 Ok([&[1], inner.as_bytes()].concat())
             }
-            _ => Err("it is null, or a list of the one value that is there".into()),
+            _ => Err("expected null, or a list of one value".into()),
         }
     }
 
