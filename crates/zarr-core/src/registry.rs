@@ -556,7 +556,7 @@ mod tests {
             );
             assert_eq!(refusal(dialect, name), due);
         }
-        assert!(refusal(Dialect::V3, "sharding_indexed").contains("; known are: "));
+        assert!(refusal(Dialect::V3, "sharding_indexed").contains("; expected one of: "));
         assert!(registry.codec_names(Dialect::V2).is_empty() && registry.schemes().is_empty());
 
         let refusal = |url| registry.open_store(url, Access::ReadOnly).expect_err(url).to_string();

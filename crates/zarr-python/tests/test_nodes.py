@@ -215,7 +215,7 @@ def test_fill_values_that_would_change_are_refused(tmp_path, dtype, fill):
 @pytest.mark.parametrize("keywords, error, text", [
     ({"chunks": ((2, 2), (1, 3))}, ValueError, "one for each axis"),
     ({"chunks": ((4,), 2)}, ValueError, "one for each axis"),
-    ({"overwrite": "no"}, TypeError, "`overwrite` is True or False"),
+    ({"overwrite": "no"}, TypeError, "`overwrite` must be True or False"),
     ({"order": 3}, TypeError, "`order` is a text"),
     ({"separator": 3}, TypeError, "`separator` is a text"),
     ({"dtype": bytes}, ValueError, "variable_length_bytes"),

@@ -31,7 +31,7 @@ impl LocalOptions {
                     return Err(StoreError::invalid_url(
                         url,
                         format!(
-                            "stores on a disk take the options `locking` and `sync`, and `{name}` is given"
+                            "stores on a disk take the options `locking` and `sync`, but `{name}` was given"
                         ),
                     ));
                 }
@@ -40,7 +40,7 @@ impl LocalOptions {
             *place = value.parse().map_err(|_| {
                 StoreError::invalid_url(
                     url,
-                    format!("option `{name}` is `true` or `false`, and the value is neither"),
+                    format!("option `{name}` must be `true` or `false`"),
                 )
             })?;
         }

@@ -48,7 +48,7 @@ pub(crate) struct Append {
     /// Format of standard input
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
-    /// Append all variables of the dataset at SRC to those of TARGET, which is one, too; SRC may also follow TARGET
+    /// Append the dataset at SRC to the dataset at TARGET; SRC may also follow TARGET
     #[cfg(feature = "plot")]
     #[arg(long, value_name = "SRC", conflicts_with = "format")]
     from: Option<String>,

@@ -57,7 +57,7 @@ pub(crate) struct Diff {
     /// Do not compare elements
     #[arg(long)]
     metadata: bool,
-    /// Of arrays of different shapes, compare the elements that both have
+    /// For arrays of different shapes, compare the elements that both have
     #[arg(long)]
     common: bool,
     /// Maximum number of nodes to print, and of attributes, regions and elements for each [default: 10]

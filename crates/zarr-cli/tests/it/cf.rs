@@ -141,7 +141,7 @@ there is no coordinate         let near = "/t: lat=50; using the nearest, 60\n";
     for (sel, why) in [
         ("lat=70:80", "coordinates go from 60 to -30"),
         ("lat=-46", "`-46` is out of range; coordinates go from 60 to -30; --nearest takes -30"),
-        ("lat=50 --tolerance 9", "no coordinate is so near to `50`; the nearest is 60"),
+        ("lat=50 --tolerance 9", "no coordinate is near enough to `50`; the nearest is 60"),
         ("time=2000-03-01T13:00 --tolerance 12h", "the nearest is 2000-03-01"),
         ("lat=50 --tolerance far", "expected a number in the coordinates' units"),
         ("depth=1", "axes: time, lat"),

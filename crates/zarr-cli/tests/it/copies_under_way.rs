@@ -508,7 +508,7 @@ fn a_copy_beside_which_another_program_wrote_is_refused() {
         .unwrap();
     let refused = folder.bad("copy a.zarr/g/small b.zarr --resume", 2);
     assert!(refused.contains("another program created it"), "{refused}");
-    assert!(refused.contains("begin anew with `--overwrite`"), "{refused}");
+    assert!(refused.contains("start over with `--overwrite`"), "{refused}");
     folder.good("copy a.zarr/g/small b.zarr --overwrite");
     folder.good("diff a.zarr/g/small b.zarr");
 }

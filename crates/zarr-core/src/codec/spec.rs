@@ -134,10 +134,10 @@ impl<'a> Parameters<'a> {
                 self.invalid(
                     name,
                     format!(
-                        "{} is not an integer in {}..={}",
-                        json.brief(),
+                        "expected an integer from {} to {}, found {}",
                         range.start(),
-                        range.end()
+                        range.end(),
+                        json.brief()
                     ),
                 )
             }),
@@ -183,7 +183,7 @@ impl<'a> Parameters<'a> {
             None => {
                 let known: Vec<String> =
                     words.iter().map(|(word, _)| format!("`{word}`")).collect();
-                Err(self.invalid(name, format!("`{word}` is none of {}", known.join(", "))))
+                Err(self.invalid(name, format!("unknown value `{word}`; expected one of {}", known.join(", "))))
             }
         }
     }
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(choice(&spec("end".into())).unwrap(), Some(2));
         assert_eq!(choice(&spec(Json::Null)).unwrap(), None);
         let why = choice(&spec("middle".into())).unwrap_err().to_string();
-        assert!(why.ends_with("location`: `middle` is none of `start`, `end`"), "{why}");
+        assert!(why.ends_with("location`: unknown value `middle`; expected one of `start`, `end`"), "{why}");
         assert!(choice(&spec(3u64.into())).is_err());
     }
 }

@@ -381,7 +381,7 @@ pub enum AccessError {
         /// The command that finishes it.
         resume: String,
     },
-    /// Something is there already.
+    /// Something already exists there.
     #[error("{0} already exists")]
     Exists(&'static str),
     /// Keys that would be read as chunks of a new array are there, and no array has them: one that lost its document,

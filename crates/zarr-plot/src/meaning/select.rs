@@ -84,7 +84,7 @@ fn positions(
                 texts.iter().take(20).map(|text| format!("`{text}`")).collect();
             let more = if texts.len() > known.len() { ", …" } else { "" };
             let known = known.join(", ");
-            return Err(format!("no coordinate is `{text}`; there are {known}{more}{near}"));
+            return Err(format!("there is no coordinate `{text}`; there are {known}{more}{near}"));
         }
         return Ok((along(equal), None));
     }
@@ -231,7 +231,7 @@ fn nearest(
     if away <= limit * (1.0 + 1e-9) {
         if count > 1 {
             return Err(format!(
-                "{count} coordinates are {taken}, which is nearest to `{text}`: select all of them by `{taken}`, or one by its \
+                "{count} coordinates are {taken}, the nearest to `{text}`: select all of them with `{taken}`, or one by its \
                  position"
             ));
         }
@@ -242,7 +242,7 @@ fn nearest(
         (Reach::HalfStep, _) | (Reach::Seconds(_), None) => {
             format!("`{text}` is out of range; {range}; --nearest takes {taken}")
         }
-        _ => format!("no coordinate is so near to `{text}`; the nearest is {taken}, {range}"),
+        _ => format!("no coordinate is near enough to `{text}`; the nearest is {taken}, {range}"),
     })
 }
 

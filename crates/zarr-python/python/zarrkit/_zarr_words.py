@@ -82,7 +82,7 @@ def codec_of(codec: Any, dtype: Any = None) -> str | dict[str, Any]:
         codec = codec.get_config()
     if not isinstance(codec, Mapping):
         raise TypeError(
-            f"a codec is a text such as \"zstd:3\", a dict with a name and a configuration, or a codec of numcodecs or zarr.codecs, not {type(codec)}"
+            f"a codec must be a string such as \"zstd:3\", a dict with a name and a configuration, or a codec of numcodecs or zarr.codecs, not {type(codec)}"
         )
     if "id" not in codec:
         return dict(codec)
@@ -190,7 +190,7 @@ def _serializer(serializer: Any) -> list[Any]:
     if name in ("vlen-utf8", "vlen-bytes"):
         return []
     if name == "sharding_indexed":
-        raise TypeError("zarrkit takes shards by a keyword of their own: give shards=(…) and chunks=(…), and leave `serializer` out")
+        raise TypeError("zarrkit has a separate keyword for shards: give shards=(…) and chunks=(…), and leave `serializer` out")
     return [codec]
 
 
@@ -205,7 +205,7 @@ def _separator(encoding: Any) -> str:
         return str(separator)
     if isinstance(encoding, (tuple, list)) and len(encoding) == 2:
         return str(encoding[1])
-    raise TypeError(f"`chunk_key_encoding` is a dict with a separator, or give separator=\"/\", not {encoding!r}")
+    raise TypeError(f"`chunk_key_encoding` must be a dict with a separator, not {encoding!r}; or give separator=\"/\"")
 
 
 def dialect_of(zarr_format: Any, dialect: str | None) -> str | None:
@@ -213,7 +213,7 @@ def dialect_of(zarr_format: Any, dialect: str | None) -> str | None:
     if zarr_format is None:
         return dialect
     if zarr_format not in (2, 3):
-        raise ValueError(f"`zarr_format` is 2 or 3, not {zarr_format!r}; `dialect` is \"v2\", \"v3\" or \"draft\"")
+        raise ValueError(f"`zarr_format` must be 2 or 3, not {zarr_format!r}; `dialect` is \"v2\", \"v3\" or \"draft\"")
     if dialect not in (None, f"v{zarr_format}"):
         raise TypeError(f"dialect={dialect!r} and zarr_format={zarr_format} are not the same; give one of them")
     return f"v{zarr_format}"

@@ -98,7 +98,7 @@ pub(super) fn failure(
         (None, None) => match broken(error) {
             Some(HttpErrorKind::Timeout) => {
                 let why =
-                    "no answer came in time; check the endpoint, or set the option `read_timeout`";
+                    "the server did not respond in time; check the endpoint, or set the option `read_timeout`";
                 (ErrorKind::TimedOut, why.into())
             }
             Some(HttpErrorKind::Connect) => {
@@ -129,15 +129,15 @@ fn refused(service: &ServiceInfo, answer: &Answer) -> (ErrorKind, String) {
     match answer.status {
         300..400 if answer.location.is_some() => {
             let why = format!(
-                "{reason} and points to another address, which is not asked, since the request is signed; check the \
+                "{reason} and redirects to another address, which is not followed, because the request is signed; check the \
                  endpoint"
             );
             (ErrorKind::Other, why)
         }
         400 | 401 | 403 if let Some(server) = &answer.without_headers => {
             let why = format!(
-                "{reason}; the request was redirected to {server}, which got none of the headers that are for the first server; if \
-                 they are for it, open the address there"
+                "{reason}; the request was redirected to {server}, which did not get the headers meant for the first server; if \
+                 they are meant for it, open that address directly"
             );
             (ErrorKind::PermissionDenied, why)
         }

@@ -195,12 +195,12 @@ fn other_files_are_no_lmdb_files() {
         let path = within.path().join(name);
         fs::write(&path, bytes).unwrap();
         let error = LmdbStore::open(&path).value(&key("a")).unwrap_err();
-        assert!(error.to_string().contains("is not LMDB's"), "{error}");
+        assert!(error.to_string().contains("not an LMDB file"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
 }
 
-/// What another program made and left empty stays so; nothing is put beside a file that is not LMDB's.
+/// What another program made and left empty stays so; nothing is put beside a file that not an LMDB file.
 #[test]
 fn reading_changes_no_file() {
     let within = tempdir().unwrap();

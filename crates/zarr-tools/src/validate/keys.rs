@@ -273,7 +273,7 @@ impl<'a> Judge<'a> {
             return problem(ProblemKind::StoredTwice, what, clause);
         }
         let what =
-            format!("no reader looks for it here; the key of chunk {indices:?} is `{right}`");
+            format!("no reader looks for it here: the key of chunk {indices:?} is `{right}`");
         let problem = Problem::new(&array.path, ProblemKind::MisspelledKey, what).at(key);
         self.misspelled.entry(at).or_default().push(problem.by(clause));
         Verdict::Known

@@ -62,7 +62,7 @@ fn wrong_lines_are_answered_with_what_to_do() -> Result<()> {
         writeable.write(.., &[0f32; 5]) => Argument, "24 elements, but 5 were given";
         writeable.write_ndarray(.., &ndarray::Array2::<f32>::zeros((6, 4))) => Argument, "shape [6, 4] does not fill a selection of [4, 6]";
         writeable.append(0, &[0f32; 7]) => Argument, "7 elements do not fill whole slices along axis 0; give a multiple of 6 elements";
-        array.read::<f32>(Selection::blocks([2, 0])) => Argument, "in the grid of [2, 2] blocks: index 2 is out of bounds for axis 0";
+        array.read::<f32>(Selection::blocks((2, 0))) => Argument, "in the grid of [2, 2] blocks: index 2 is out of bounds for axis 0";
         writeable.resize([4]) => Argument, "expected a shape of 2 lengths, found 1; give one length for each axis";
         hierarchy.create_array("/new").data_type(DataType::Int16).create() => Argument, "the shape is missing; set it with `shape`";
         new().create() => Argument, "the data type is missing; set it with `data_type`";
