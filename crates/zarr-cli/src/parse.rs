@@ -114,9 +114,7 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     }
     let lengths = inner.strip_suffix(',').unwrap_or(inner).split(',');
     let lengths: Option<Vec<u64>> = lengths.map(|len| len.trim().parse().ok()).collect();
-    lengths
-        .map(Shape)
-        .ok_or_else(|| "expected integers separated by commas, as in 100,200".into())
+    lengths.map(Shape).ok_or_else(|| "expected integers separated by commas, as in 100,200".into())
 }
 
 /// `268435456`, `256MiB`, `2GiB`, `1.5 TB`: whole bytes, or with a unit.

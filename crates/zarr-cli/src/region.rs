@@ -293,7 +293,10 @@ impl Elements {
                 _ => Failure::from(e),
             })?;
             nearest.extend(taken.map(|taken| {
-                format!("there is no coordinate {name}={}; using the nearest, {taken}", selected.trim())
+                format!(
+                    "there is no coordinate {name}={}; using the nearest, {taken}",
+                    selected.trim()
+                )
             }));
             found[n] = Some(match along {
                 zarr_plot::stats::Along::Steps { start, step, len } => {

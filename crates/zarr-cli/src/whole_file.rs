@@ -39,9 +39,7 @@ pub(crate) fn refuse_places(output: &Path, places: &[String]) -> Result<(), Fail
     Err(Failure::Usage(if output.exists() {
         format!("{file} is the input, or a file in it; choose another --output")
     } else {
-        format!(
-            "{file} would become part of the hierarchy that is read; choose another --output"
-        )
+        format!("{file} would become part of the hierarchy that is read; choose another --output")
     }))
 }
 

@@ -62,7 +62,8 @@ impl Conditional {
     fn header<'a>(&self, encoded: &'a [u8]) -> Result<&'a [u8], CodecError> {
         let header = usize::try_from(self.header).ok().and_then(|len| encoded.get(..len));
         let header = header.ok_or_else(|| {
-            let why = format!("{} bytes are too short for a header of {}", encoded.len(), self.header);
+            let why =
+                format!("{} bytes are too short for a header of {}", encoded.len(), self.header);
             CodecError::corrupt(CODEC, why)
         })?;
         match (self.codecs.len()..header.len() * 8).find(|&bit| is_set(header, bit)) {

@@ -338,7 +338,10 @@ mod tests {
             why("0000 0002 00000001 00000001 0001"),
             "n5_default: a block of rank 2, where the array has rank 1"
         );
-        assert_eq!(why("0000 0001 0000"), "n5_default: 6 bytes are too short for the header of a block");
+        assert_eq!(
+            why("0000 0001 0000"),
+            "n5_default: 6 bytes are too short for the header of a block"
+        );
         assert_eq!(why(""), "n5_default: 0 bytes are too short for the header of a block");
     }
 

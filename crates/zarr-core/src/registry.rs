@@ -412,7 +412,10 @@ impl Registry {
                 known.retain(|name| !name.starts_with("numcodecs.") && !name.starts_with("zarrs."));
                 let meant = crate::did_you_mean(&spec.name, known.iter().copied());
                 let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
-                format!("{meant}expected one of: {}; register an extension for others", known.join(", "))
+                format!(
+                    "{meant}expected one of: {}; register an extension for others",
+                    known.join(", ")
+                )
             }
         };
         Err(Unsupported { what: "codec", name: spec.name.clone(), hint }.into())

@@ -284,7 +284,8 @@ impl To {
 
     fn dataset_target(&self, new: &NewDataset) -> zarr::Result<CopyTarget> {
         let Source::Url(url) = &self.place else {
-            let why = "a netCDF dataset must be copied to a path or URL, not to a Python store object";
+            let why =
+                "a netCDF dataset must be copied to a path or URL, not to a Python store object";
             return Err(zarr::AccessError::Argument(why.into()).into());
         };
         let url = zarr::tools::dataset_url(url)?.for_new(new);
@@ -332,8 +333,9 @@ fn check_as_begun(source: &mut Target, target: &Hierarchy, path: &NodePath) -> z
         open::read_manifest(Path::new(file)).and_then(|manifest| source.check_against(manifest))
     });
     checked.map_err(|e| {
-        let why =
-            format!("the copy was begun with a manifest, but {e}; give its present path as `manifest`");
+        let why = format!(
+            "the copy was begun with a manifest, but {e}; give its present path as `manifest`"
+        );
         zarr::AccessError::Argument(why)
     })?;
     Ok(true)

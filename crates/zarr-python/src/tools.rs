@@ -160,7 +160,8 @@ impl Target {
     /// Has reads fail where a chunk is not stored.
     fn refuse_missing(&mut self) -> PyResult<()> {
         if self.origin.missing == MissingChunks::Fill && self.node.is_some() {
-            let why = "`missing` is for a URL: an open node has its own; open it with missing=\"error\"";
+            let why =
+                "`missing` is for a URL: an open node has its own; open it with missing=\"error\"";
             return Err(PyValueError::new_err(why));
         }
         Arc::make_mut(&mut self.origin).missing = MissingChunks::Error;
@@ -173,7 +174,8 @@ impl Target {
     /// For a node that is open.
     pub fn check_against(&mut self, manifest: Arc<ChunkManifest>) -> PyResult<()> {
         if self.node.is_some() {
-            let why = "`manifest` is for a URL: an open node has its own; open it with manifest=...";
+            let why =
+                "`manifest` is for a URL: an open node has its own; open it with manifest=...";
             return Err(PyValueError::new_err(why));
         }
         Arc::make_mut(&mut self.origin).manifest = Some(manifest);

@@ -69,7 +69,7 @@ def test_a_format_that_is_not_known_is_refused(url, tmp_path):
         zarrkit.copy(url, tmp_path / "c.zarr", to="hdf5")
     with pytest.raises(TypeError, match="`to` must be the name"):
         zarrkit.copy(url, tmp_path / "c.zarr", to=["v3"])
-    with pytest.raises(TypeError, match="`resume` is True or False"):
+    with pytest.raises(TypeError, match="`resume` must be True or False"):
         zarrkit.copy(url, tmp_path / "c.zarr", resume=1)
     with pytest.raises(ValueError, match="as a whole"):
         zarrkit.copy(url, tmp_path / "c.zarr", to="nczarr-v3", select="t")

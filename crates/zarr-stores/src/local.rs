@@ -38,10 +38,7 @@ impl LocalOptions {
             };
             // A value is not printed: it may be a secret in the wrong place.
             *place = value.parse().map_err(|_| {
-                StoreError::invalid_url(
-                    url,
-                    format!("option `{name}` must be `true` or `false`"),
-                )
+                StoreError::invalid_url(url, format!("option `{name}` must be `true` or `false`"))
             })?;
         }
         Ok(parsed)

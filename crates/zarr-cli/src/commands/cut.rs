@@ -77,7 +77,9 @@ pub(super) fn regions(
     let mut wanted: Vec<(&str, &str)> = Vec::new();
     for item in items(text).map_err(refuse)? {
         let Some((name, selected)) = item.split_once('=') else {
-            return Err(refuse(format!("expected name=coordinates, as in lat=40:60, found `{item}`")));
+            return Err(refuse(format!(
+                "expected name=coordinates, as in lat=40:60, found `{item}`"
+            )));
         };
         let name = name.trim();
         if wanted.iter().any(|(other, _)| *other == name) {

@@ -197,7 +197,9 @@ impl Get {
     fn write(&self, session: &Session, format: Format, out: Out<'_>) -> Result<(), Failure> {
         session.refuse_missing(self.missing_chunks);
         if self.header && !matches!(format, Format::Csv | Format::Table) {
-            return Err(Failure::usage("--header is for --format csv; a table always has a header"));
+            return Err(Failure::usage(
+                "--header is for --format csv; a table always has a header",
+            ));
         }
         let node = self.checked.open(session, &self.target)?;
         if let Some(output) = &self.output {

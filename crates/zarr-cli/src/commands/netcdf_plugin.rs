@@ -268,9 +268,8 @@ fn what_to_type(target: &str, entry: Option<&Entry>) -> Result<String, Failure> 
     if path.is_dir() {
         let documents = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
         let document = documents.into_iter().find(|name| path.join(name).is_file());
-        let document = document.ok_or_else(|| {
-            Failure::usage(format!("{place}: this folder has no Zarr documents"))
-        })?;
+        let document = document
+            .ok_or_else(|| Failure::usage(format!("{place}: this folder has no Zarr documents")))?;
         return Ok(path.join(document).display().to_string());
     }
     let is_archive =

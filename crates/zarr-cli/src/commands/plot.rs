@@ -161,7 +161,9 @@ fn size(text: &str) -> Result<(u32, u32), String> {
                 "a figure must be at least {width}x{height}; --bare draws one pixel per element, without axes"
             ))
         }
-        None => Err(format!("expected a size like 800x600, with at most {MOST_SIDE} pixels a side")),
+        None => {
+            Err(format!("expected a size like 800x600, with at most {MOST_SIDE} pixels a side"))
+        }
     }
 }
 
@@ -249,7 +251,9 @@ impl Plot {
             path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
         match extension.as_deref() {
             Some("png") => Ok(Place::Png(path)),
-            Some("svg") if self.bare => Err(Failure::usage("--bare draws pixels, which need a PNG; pass -o FILE.png")),
+            Some("svg") if self.bare => {
+                Err(Failure::usage("--bare draws pixels, which need a PNG; pass -o FILE.png"))
+            }
             Some("svg") => Ok(Place::Svg(path)),
             _ => {
                 Err(Failure::Usage(format!("{}: pictures are .png or .svg files", path.display())))
@@ -637,7 +641,10 @@ fn arrays(node: &Node) -> Result<Vec<Array>, Failure> {
 
 fn along(elements: &Elements) -> Result<Vec<Along>, String> {
     let Some(steps) = elements.steps() else {
-        return Err("a picture needs evenly spaced elements along each axis, as in 0:9:2, not a list".into());
+        return Err(
+            "a picture needs evenly spaced elements along each axis, as in 0:9:2, not a list"
+                .into(),
+        );
     };
     Ok(steps
         .iter()

@@ -122,8 +122,7 @@ fn levels(text: &str) -> Result<usize, String> {
 
 /// `2`, or `z=1,y=2,x=2`.
 fn factor(text: &str) -> Result<Factor, String> {
-    let why =
-        || "expected a number, as in 2, or one for each axis, as in z=2,y=2,x=2".to_owned();
+    let why = || "expected a number, as in 2, or one for each axis, as in z=2,y=2,x=2".to_owned();
     if !text.contains('=') {
         return text.trim().parse().map(Factor::All).map_err(|_| why());
     }

@@ -83,8 +83,7 @@ impl Rm {
         }
         if interrupted > 0 {
             let keys = human::plural(interrupted, "key");
-            let what =
-                format!("found no document; erased {keys} left by an interrupted erase");
+            let what = format!("found no document; erased {keys} left by an interrupted erase");
             session.warn_of(&[Warning { place: path.to_string(), what }]);
             return Ok(());
         }

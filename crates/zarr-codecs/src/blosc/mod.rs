@@ -67,7 +67,9 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     };
     let compressor = COMPRESSORS.into_iter().find(|c| c.to_str() == Ok(name));
     let Some(compressor) = compressor else {
-        let why = format!("unknown compressor `{name}`; expected one of blosclz, lz4, lz4hc, snappy, zlib, zstd");
+        let why = format!(
+            "unknown compressor `{name}`; expected one of blosclz, lz4, lz4hc, snappy, zlib, zstd"
+        );
         return Err(parameters.invalid("cname", why));
     };
     let level = parameters.integer("clevel", 0..=9, (!own).then_some(5))? as u8;

@@ -77,7 +77,10 @@ impl CodecChain {
                     }
                     let next = codec.encoded(&inner)?;
                     if next.shape.len() > most_axes {
-                        let why = format!("produces {} axes, more than the limit of {most_axes}", next.shape.len());
+                        let why = format!(
+                            "produces {} axes, more than the limit of {most_axes}",
+                            next.shape.len()
+                        );
                         return Err(refused(&spec, &why));
                     }
                     after = next.clone();
@@ -93,7 +96,10 @@ impl CodecChain {
                         after.data_type = after.data_type.in_other_order();
                     }
                     if serializer.replace(codec).is_some() {
-                        return Err(refused(&spec, "is a second codec that turns arrays into bytes; a chain has exactly one"));
+                        return Err(refused(
+                            &spec,
+                            "is a second codec that turns arrays into bytes; a chain has exactly one",
+                        ));
                     }
                 }
                 Codec::BytesToBytes(codec) => {

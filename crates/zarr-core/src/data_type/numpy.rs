@@ -115,7 +115,9 @@ fn from_text(text: &str) -> Result<ParsedType, String> {
         "T" | "StringDType()" => {
             return Ok(ParsedType { data_type: DataType::String, endian: None });
         }
-        "O" => return Err("NumPy objects have no fixed type; name the data type of the array".into()),
+        "O" => {
+            return Err("NumPy objects have no fixed type; name the data type of the array".into());
+        }
         _ => {}
     }
     if let Some(parsed) = from_typestr(text) {

@@ -366,9 +366,7 @@ pub enum AccessError {
         looked_for: String,
     },
     /// A document of attributes is there, and none that makes a node.
-    #[error(
-        "found only attributes, in `{key}`, without a `.zarray` or `.zgroup`"
-    )]
+    #[error("found only attributes, in `{key}`, without a `.zarray` or `.zgroup`")]
     AttributesAlone {
         /// The document of attributes.
         key: String,

@@ -130,6 +130,8 @@ fn whole(text: &str) -> Result<CodecSpec, String> {
     match json.get("configuration") {
         None => Ok(CodecSpec::v3(name, Object::new())),
         Some(Json::Object(configuration)) => Ok(CodecSpec::v3(name, configuration.clone())),
-        Some(other) => Err(format!("expected `configuration` to be an object, found {}", other.kind())),
+        Some(other) => {
+            Err(format!("expected `configuration` to be an object, found {}", other.kind()))
+        }
     }
 }

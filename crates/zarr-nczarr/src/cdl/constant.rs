@@ -70,7 +70,8 @@ impl<'a> Constant<'a> {
                 Constant::Byte(_) => Type::Byte,
                 Constant::Text(_) => {
                     return Err(
-                        "a list cannot have both texts and numbers; make two attributes of it".into()
+                        "a list cannot have both texts and numbers; make two attributes of it"
+                            .into(),
                     );
                 }
                 Constant::Fill => {

@@ -115,8 +115,7 @@ impl<'a> Parser<'a> {
     fn group(&mut self, name: String, parent: Option<usize>, depth: usize) -> Result<(), CdlError> {
         let opened = self.wants('{', "where a group begins")?;
         if depth > MAX_DEPTH {
-            return self
-                .error(opened, format!("groups are nested more than {MAX_DEPTH} deep"));
+            return self.error(opened, format!("groups are nested more than {MAX_DEPTH} deep"));
         }
         let number = self.scope.group(name, parent);
         let mut section = Section::None;
@@ -480,8 +479,7 @@ impl<'a> Parser<'a> {
             return self.error(at, why);
         }
         if is_reserved(&name) {
-            let why =
-                format!("the attribute `{name}` is reserved for NCZarr; choose another name");
+            let why = format!("the attribute `{name}` is reserved for NCZarr; choose another name");
             return self.error(at, why);
         }
         if let Some(variable) = variable.filter(|_| name == FILL) {

@@ -70,8 +70,7 @@ impl<'a> Lexer<'a> {
                 _ => self.at += 1,
             }
         }
-        Err(self
-            .error(start, "expected `{` after the dataset's name; begin with `netcdf NAME {`"))
+        Err(self.error(start, "expected `{` after the dataset's name; begin with `netcdf NAME {`"))
     }
 
     /// The next token.
@@ -169,10 +168,7 @@ impl<'a> Lexer<'a> {
             }
         }
         let quote = char::from(quote);
-        Err(self.error(
-            start,
-            format!("unterminated quote; close it with `{quote}`"),
-        ))
+        Err(self.error(start, format!("unterminated quote; close it with `{quote}`")))
     }
 }
 

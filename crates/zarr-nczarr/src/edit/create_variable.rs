@@ -51,7 +51,8 @@ impl VariableContext<'_> {
     ) -> Result<(Array, schema::Storage)> {
         let ty = variable.ty;
         if !ty.is_atomic() && self.nczarr() && self.dialect() == Dialect::V2 {
-            let hint = "netcdf-c cannot open a dataset that has it; use NCZarr in v3, or plain Zarr";
+            let hint =
+                "netcdf-c cannot open a dataset that has it; use NCZarr in v3, or plain Zarr";
             let hint = hint.into();
             let unsupported = Unsupported { what: "type", name: ty.name().into(), hint };
             return Err(MetadataError::from(unsupported).into());

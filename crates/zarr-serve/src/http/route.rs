@@ -114,13 +114,11 @@ fn check(shared: &Shared, request: &Request<Incoming>) -> Result<String, Box<Rep
         || ![Some(host), authority].into_iter().flatten().all(|host| shared.hosts.accepts(host))
     {
         let shown = host.escape_debug();
-        let why =
-            format!("unknown host name `{shown}`; `--host NAME` adds a name");
+        let why = format!("unknown host name `{shown}`; `--host NAME` adds a name");
         return Err(refusal(StatusCode::MISDIRECTED_REQUEST, &why));
     }
     if ![Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method()) {
-        let mut refusal =
-            refusal(StatusCode::METHOD_NOT_ALLOWED, "this server is read-only");
+        let mut refusal = refusal(StatusCode::METHOD_NOT_ALLOWED, "this server is read-only");
         refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
         return Err(refusal);
     }
@@ -264,7 +262,8 @@ async fn blocking(
         Ok(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "cannot produce the response"),
         Err(_) => {
             cancel.cancel();
-            let why = "the response took more than 30 seconds; request a smaller part, or try again";
+            let why =
+                "the response took more than 30 seconds; request a smaller part, or try again";
             let mut reply = text(StatusCode::SERVICE_UNAVAILABLE, why);
             reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
             reply

@@ -85,9 +85,7 @@ pub(super) enum Wrong {
     TooLarge { size: u64 },
     #[error("the server repeats a page of its listing, which would never end")]
     RepeatedPage,
-    #[error(
-        "the server sent more than {MOST_EMPTY_PAGES} empty pages of its listing in a row"
-    )]
+    #[error("the server sent more than {MOST_EMPTY_PAGES} empty pages of its listing in a row")]
     EmptyPages,
     #[error(
         "the listing has more than {most} bytes of keys; list a part of it, or raise the store's option `max_listed`"

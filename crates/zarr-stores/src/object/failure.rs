@@ -97,8 +97,7 @@ pub(super) fn failure(
         (None, Some(answer)) => refused(service, answer),
         (None, None) => match broken(error) {
             Some(HttpErrorKind::Timeout) => {
-                let why =
-                    "the server did not respond in time; check the endpoint, or set the option `read_timeout`";
+                let why = "the server did not respond in time; check the endpoint, or set the option `read_timeout`";
                 (ErrorKind::TimedOut, why.into())
             }
             Some(HttpErrorKind::Connect) => {

@@ -66,7 +66,8 @@ pub(super) fn planned_files(
     told.not_kept.extend(lost);
     told.notes.extend(left_out.into_iter().map(|what| format!("left out: {what}")));
     if is_unknown {
-        let what = "the store cannot list its keys, so any files that are not Zarr's are not copied";
+        let what =
+            "the store cannot list its keys, so any files that are not Zarr's are not copied";
         told.notes.push(format!("{}: {what}", base.path()));
     }
     if is_partial && !options.no_extra_files {

@@ -704,8 +704,7 @@ fn verify(pair: &Pair, region: &Region, is_there: &dyn Fn(&Region) -> bool) -> R
                 continue;
             }
             chunk.erase()?;
-            let why =
-                format!("{:?}, read back, differs from the source", chunk.region());
+            let why = format!("{:?}, read back, differs from the source", chunk.region());
             let error = Error::from(CodecError::Corrupt { codec: "copy", why });
             let hint = "the chunk was erased; copy it again with `--resume`";
             let error = error.at_store(pair.to.hierarchy().store().name()).at_path(pair.to.path());

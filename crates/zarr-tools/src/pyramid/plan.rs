@@ -476,7 +476,9 @@ impl PyramidPlan {
             return Err(fail("the array has no elements".into()));
         }
         if !(0.0..=1.0).contains(&options.min_valid) {
-            return Err(fail("the minimum share of valid elements must be a number from 0 to 1".into()));
+            return Err(fail(
+                "the minimum share of valid elements must be a number from 0 to 1".into(),
+            ));
         }
         let chunk = level_chunk(base, options)?;
         let shard = match &options.shards {

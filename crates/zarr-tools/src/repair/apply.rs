@@ -302,7 +302,9 @@ impl Repair<'_> {
         };
         let why = Self::why(&task.problem);
         let replaced = self.quarantine.replace(key, &held, Payload::new(&new[..]), why)?;
-        Ok(ended(replaced, |kept| format!("rewrote it without the zeros; the old one is at `{kept}`")))
+        Ok(ended(replaced, |kept| {
+            format!("rewrote it without the zeros; the old one is at `{kept}`")
+        }))
     }
 
     fn consolidate(&mut self, path: &NodePath, problem: &Problem) -> Result<(StepState, String)> {

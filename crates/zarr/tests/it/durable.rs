@@ -258,7 +258,10 @@ fn the_option_is_data() {
             "{said}"
         );
         let said = open(&url, "region", "x").unwrap_err().to_string();
-        assert!(said.contains("the options `locking` and `sync`, but `region` was given"), "{said}");
+        assert!(
+            said.contains("the options `locking` and `sync`, but `region` was given"),
+            "{said}"
+        );
     }
     assert_eq!(
         open(&format!("{at}/x.zarr"), "locking", "false").unwrap(),

@@ -63,8 +63,10 @@ pub(crate) fn parse(
         DataType::Unknown { fallback: Some(fallback), .. } => {
             // D-116: as the fallback's, if it can be; else undefined.
             return Ok(parse(fallback, json, dialect, strictness, warnings).unwrap_or_else(|_| {
-                warnings
-                    .push(format!("`fill_value` {} is not a value of the fallback type", json.brief()));
+                warnings.push(format!(
+                    "`fill_value` {} is not a value of the fallback type",
+                    json.brief()
+                ));
                 None
             }));
         }

@@ -289,9 +289,7 @@ impl Format for Draft {
                     add(&mut children, path, NodeKind::Group, true);
                 }
                 Some(_) => {}
-                None => {
-                    warnings.push(format!("skipped `{name}`: it is not a valid node name"))
-                }
+                None => warnings.push(format!("skipped `{name}`: it is not a valid node name")),
             }
         }
         children.sort_by(|a, b| a.path.cmp(&b.path));
