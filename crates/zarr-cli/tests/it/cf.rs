@@ -134,7 +134,7 @@ fn coordinates_select_elements() {
     // What was taken is told by every verb, and what is there is not.
     for verb in ["get", "stats", "plot"] {
         let told = |sel: &str| folder.feed(&format!("{verb} d.zarr --path t --sel {sel}"), b"").err;
-there is no coordinate         let near = "/t: lat=50; using the nearest, 60\n";
+        let near = "/t: there is no coordinate lat=50; using the nearest, 60\n";
         assert!(told("lat=50").ends_with(near), "{verb}: {}", told("lat=50"));
         assert!(!told("lat=60").contains("nearest"), "{verb}: {}", told("lat=60"));
     }

@@ -85,11 +85,7 @@ fn quiet_verbose_and_color_are_obeyed() {
 
     let verbose = folder.run("get t.zarr/a --verbose");
     let calls: Vec<&str> = verbose.err.trim().split(", ").collect();
-    assert!(
-        calls[0].ends_with(" store calls") && calls[1].ends_with(" read"),
-        "{}",
-        verbose.err
-    );
+    assert!(calls[0].ends_with(" store calls") && calls[1].ends_with(" read"), "{}", verbose.err);
     assert_eq!(folder.run("create t.zarr --path g --group --verbose").err.lines().count(), 2);
     let both = folder.run("get t.zarr/a --verbose --trace").err;
     assert!(both.starts_with("trace: ") && both.contains(" store calls, "), "{both}");
@@ -360,10 +356,7 @@ fn long_verbs_show_on_a_terminal_that_they_work() {
             folder.good(line).text().to_owned()
         };
         let shown = on_terminal(line);
-        assert!(
-            shown.contains(" store calls, ") && shown.contains(" read, "),
-            "{line}: {shown}"
-        );
+        assert!(shown.contains(" store calls, ") && shown.contains(" read, "), "{line}: {shown}");
         // What is printed is whole, and begins on a line without the bar.
         if !piped.is_empty() && !line.starts_with("plot") && !line.starts_with("ls") {
             let printed = piped.replace('\n', "\r\n");

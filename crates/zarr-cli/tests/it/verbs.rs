@@ -146,9 +146,7 @@ fn create_minds_what_is_there() {
         folder.good(&format!("create {format} --path g --group --attr a=1"));
         assert_eq!(folder.good(&format!("attrs {format}/g")).text(), "a: 1\n");
         assert!(
-            folder
-                .bad(&format!("create {format} --path g --group"), 2)
-                .contains("already exists")
+            folder.bad(&format!("create {format} --path g --group"), 2).contains("already exists")
         );
         folder.good(&format!("create {format} --path g --group --overwrite"));
         assert_eq!(folder.good(&format!("attrs {format}/g")).text(), "");

@@ -200,7 +200,7 @@ fn other_files_are_no_lmdb_files() {
     }
 }
 
-/// What another program made and left empty stays so; nothing is put beside a file that not an LMDB file.
+/// What another program made and left empty stays so; nothing is put beside a file that is not LMDB's.
 #[test]
 fn reading_changes_no_file() {
     let within = tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Servers that send more than was asked for, something else, or too many times: each ends with an error that says so.
+//! Servers that send more than was asked for, something else, or without an end: each ends with an error that says so.
 
 #![cfg(all(feature = "http", feature = "s3", feature = "gcs", feature = "azure"))]
 
@@ -431,7 +431,7 @@ fn a_listing_whose_tokens_are_always_new_ends_with_an_error() {
     }
 }
 
-/// A listing that gives new keys too many times ends where its keys have more bytes than the caller allows.
+/// A listing that gives new keys without an end ends where its keys have more bytes than the caller allows.
 #[test]
 fn a_listing_of_ever_new_keys_ends_with_an_error() {
     const MAX_REQUESTS: u64 = 3000;
