@@ -653,7 +653,7 @@ mod tests {
         assert!(why("1:2:3:4,0").contains("too many colons"));
         assert!(why("99999999999999999999,0").contains("`start:stop:step` of integers"));
         assert!(why("18446744073709551615,0").contains("exceeds axis 0"));
-        assert!(why("[1,,2],0").contains("a comma too many"));
+        assert!(why("[1,,2],0").contains("an extra comma"));
         assert!(why("[1,2,0").contains("has no `]`"));
         assert!(why("1],0").contains("has no `[`"));
         assert!(why("[[1]],0").contains("lists cannot be nested"));

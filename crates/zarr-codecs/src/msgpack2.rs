@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn damage_is_told() {
         let why = |digits: &str| values(&[1]).damage(&hex(digits));
-        assert_eq!(why(""), "1 bytes are expected, 0 are left");
+        assert_eq!(why(""), "expected 1 bytes, found 0");
         assert_eq!(why("c0"), "it is not a list");
         assert_eq!(why("93 c40101 a27c4f 9101"), "a value is bytes, which JSON cannot represent");
         assert_eq!(

@@ -267,6 +267,6 @@ mod tests {
             assert!(error.contains("is stored otherwise"), "{error}");
         }
         let error = build_on(Dialect::V3, "vlen-utf8", r#"{"level":1}"#, &of(DataType::String));
-        assert!(error.unwrap_err().to_string().contains("is not a parameter"));
+        assert!(error.unwrap_err().to_string().contains("unknown parameter"));
     }
 }

@@ -43,7 +43,7 @@ def test_a_group_is_a_mapping(tree):
 def test_a_member_that_is_not_there_is_a_key_error_and_a_file_not_found(tree):
     g = zarrkit.open(tree, "r+")
     for kind in (KeyError, FileNotFoundError, zarrkit.NotFoundError):
-        with pytest.raises(kind, match="/ocean/nothing: nothing is there"):
+        with pytest.raises(kind, match="/ocean/nothing: not found"):
             g["ocean/nothing"]
     with pytest.raises(KeyError):
         del g["nothing"]

@@ -256,7 +256,7 @@ impl Plot {
             }
             Some("svg") => Ok(Place::Svg(path)),
             _ => {
-                Err(Failure::Usage(format!("{}: pictures are .png or .svg files", path.display())))
+                Err(Failure::Usage(format!("{}: unknown extension; use .png or .svg", path.display())))
             }
         }
     }

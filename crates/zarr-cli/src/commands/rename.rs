@@ -99,7 +99,7 @@ impl Rename {
                 "the root cannot be the new path; `zarr copy` makes a hierarchy of a node"
                     .to_owned()
             } else if new == old {
-                format!("{old} has this path already")
+                format!("{old} already has this path")
             } else {
                 format!("{new} is inside {old}; choose a path outside")
             };

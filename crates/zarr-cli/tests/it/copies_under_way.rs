@@ -67,7 +67,7 @@ fn options_choose_what_is_copied() {
     assert_eq!(folder.good("get h.zarr --path g/small").text(), "[8,9]\n");
     assert!(folder.good("info h.zarr --path big").text().contains("600 × 40"));
     assert!(folder.bad("copy a.zarr e.zarr --region smal=1:2", 2).contains("names no array"));
-    assert!(folder.bad("copy a.zarr e.zarr --select smal", 2).contains("names no node"));
+    assert!(folder.bad("copy a.zarr e.zarr --select smal", 2).contains("matches no node"));
     for (options, why) in [
         ("--include small", "did you mean `g/small`?"),
         ("--include g/small --exclude g", "other options leave out"),

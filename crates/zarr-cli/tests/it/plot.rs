@@ -276,7 +276,7 @@ fn what_is_no_picture_is_refused_with_a_reason() {
         ("plot b.zarr/complex -o x.png", "not real numbers"),
         ("plot b.zarr/text -o x.png", "not real numbers"),
         ("plot b.zarr/empty -o x.png", "there are no elements to show"),
-        ("plot b.zarr/v -o x.jpg", "pictures are .png or .svg files"),
+        ("plot b.zarr/v -o x.jpg", "unknown extension; use .png or .svg"),
         ("plot b.zarr/v --bare -o x.svg", "--bare is pixels"),
         ("plot b.zarr/v --bare", "--bare needs a file"),
         ("plot b.zarr --bare -o x.png", "a group has no elements"),

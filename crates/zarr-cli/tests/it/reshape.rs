@@ -162,7 +162,7 @@ fn the_new_path_may_begin_with_the_hierarchy() {
     folder.good("rename t.zarr/c d");
     folder.good("info t.zarr/d");
     let said = folder.bad("rename t.zarr/d t.zarr/d", 2);
-    assert!(said.contains("/d has this path already"), "{said}");
+    assert!(said.contains("/d already has this path"), "{said}");
 }
 
 /// The dimension of a coordinate keeps its name in all arrays that have it.

@@ -344,7 +344,7 @@ mod tests {
         );
         assert_eq!(
             why(Selection::points([vec![1, 2, 3], vec![1, 2]])),
-            "points have 3 coordinates along axis 0, but 2 along axis 1; each has one along every axis"
+            "points have 3 coordinates along axis 0, but 2 along axis 1; each point needs one along every axis"
         );
         assert_eq!(
             why(Selection::named("lon", 1)),

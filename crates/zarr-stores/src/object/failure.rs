@@ -237,7 +237,7 @@ mod tests {
         let moved = Answer { status: 307, location: Some("http://x".into()), ..Answer::default() };
         let failed = Failed { answer: Some(moved), for_credentials: false };
         let why = told(Exchange::with(failed), &generic());
-        assert!(why.contains("points to another address, which is not asked"), "{why}");
+        assert!(why.contains("redirects to another address, which is not followed"), "{why}");
         let failed = Failed { answer: None, for_credentials: true };
         let why = told(Exchange::with(failed), &generic());
         assert_eq!(why, "cannot read `k`: no credentials were found; check the keys");
@@ -283,7 +283,7 @@ mod tests {
             let outer = HttpError::new(HttpErrorKind::Request, inner);
             told(Exchange::default(), &Error::Generic { store: "HTTP", source: outer.into() })
         };
-        assert!(broken(HttpErrorKind::Timeout).contains("no answer came in time"));
+        assert!(broken(HttpErrorKind::Timeout).contains("the server did not respond in time"));
         assert!(broken(HttpErrorKind::Connect).contains("cannot connect: why; check the endpoint"));
         assert_eq!(broken(HttpErrorKind::Interrupted), "cannot read `k`: why");
     }
