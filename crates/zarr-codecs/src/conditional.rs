@@ -42,7 +42,7 @@ pub(crate) fn build(
         match registry.build_codec(inner, context)? {
             Codec::BytesToBytes(codec) => codecs.push(codec),
             _ => {
-                let why = format!("`{}` does not make bytes of bytes", inner.name);
+                let why = format!("`{}` is not a codec from bytes to bytes", inner.name);
                 return Err(parameters.invalid("codecs", why));
             }
         }
@@ -234,7 +234,7 @@ mod tests {
             with(more);
         }
         let bytes = r#"{"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
-        assert!(refused(bytes).ends_with("`bytes` does not make bytes of bytes"));
+        assert!(refused(bytes).ends_with("`bytes` is not a codec from bytes to bytes"));
         assert!(refused(r#"{"codecs":["zork"]}"#).contains("codec `zork` is not supported"));
         for configuration in
             ["{}", r#"{"codecs":{}}"#, r#"{"codecs":[1]}"#, r#"{"codecs":["gzip"]}"#]

@@ -564,7 +564,10 @@ mod tests {
 
         let refusal = |url| registry.open_store(url, Access::ReadOnly).expect_err(url).to_string();
         assert!(refusal("tape://1").ends_with("enable the feature `tapes` of `zarr`"));
-        assert!(refusal("disk://1").ends_with("no store is registered for `disk://`; expected one of: "));
+        assert!(
+            refusal("disk://1")
+                .ends_with("no store is registered for `disk://`; expected one of: ")
+        );
     }
 
     #[test]

@@ -255,9 +255,10 @@ impl Plot {
                 Err(Failure::usage("--bare draws pixels, which need a PNG; pass -o FILE.png"))
             }
             Some("svg") => Ok(Place::Svg(path)),
-            _ => {
-                Err(Failure::Usage(format!("{}: unknown extension; use .png or .svg", path.display())))
-            }
+            _ => Err(Failure::Usage(format!(
+                "{}: unknown extension; use .png or .svg",
+                path.display()
+            ))),
         }
     }
 

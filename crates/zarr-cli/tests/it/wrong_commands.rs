@@ -111,7 +111,10 @@ const COMMANDS: &[(&str, &str)] = &[
     ("create new.zarr/x --shape 3 --type int8", "did you mean `--dtype float32`"),
     ("create new.zarr/x --shape 3 --dtype int8 --zarr-format 2", "did you mean `--format v2`"),
     ("append ocean.zarr/lat --axis 0", "standard input is empty; expected a JSON document"),
-    ("put ocean.zarr/temperature", "standard input, read as JSON, is empty; expected a JSON document"),
+    (
+        "put ocean.zarr/temperature",
+        "standard input, read as JSON, is empty; expected a JSON document",
+    ),
     (
         "copy ocean.zarr out.zarr --region time=0:2",
         "`time` names no array; --sel selects by dimension",
