@@ -62,7 +62,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("create ocean.zarr/temperature --shape 3 --dtype int8", "--overwrite"),
     ("create ocean.zarr/temperature/below --shape 3 --dtype int8", "is an array"),
     ("attrs ocean.zarr/temperature units=K", "--set units=K"),
-    ("resize ocean.zarr/temperature --shape 5", "axes"),
+    ("resize ocean.zarr/temperature --shape 5", "give one length for each axis"),
     ("resize ocean.zarr --shape 5", "--path"),
     ("append ocean.zarr more.zarr", "--axis time"),
     ("rename ocean.zarr/temperature temperature/inside", "choose a path outside"),
@@ -119,6 +119,7 @@ const COMMANDS: &[(&str, &str)] = &[
         "copy ocean.zarr out.zarr --region time=0:2",
         "`time` names no array; --sel selects by dimension",
     ),
+    ("pyramid ocean.zarr --levels all", "expected the number of levels, with the base, as in 4"),
     ("pyramid ocean.zarr --overwrite", "did you mean `--restart`"),
     ("pyramid ocean.zarr/temperature", "or, for a map, of its dataset"),
     (
