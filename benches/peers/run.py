@@ -394,7 +394,7 @@ def main():
         return report(a.results, a.report)
     if a.everything:
         if os.path.exists(a.everything):
-            return f"{a.everything} is there already: rows of two runs would be mixed; give another name"
+            return f"{a.everything} already exists: rows of two runs would be mixed; give another name"
         a.results = a.everything
     names = a.drivers.split(",") if a.drivers else list(DRIVERS)
     absent = [n for n in names if not os.path.exists(shutil.which(DRIVERS[n][0]) or DRIVERS[n][0])]

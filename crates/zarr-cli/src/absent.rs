@@ -226,7 +226,8 @@ fn on_disk(path: &Path, url: &str, options: &OpenOptions) -> String {
         let names = names.iter().map(String::as_str).filter(|name| !is_temporary(name));
         let near = did_you_mean(&name.to_string_lossy(), names);
         let near = near.map(|near| folder.join(near).display().to_string());
-        why = format!("{why}; {} is there{}", folder.display(), meaning(near.as_ref()));
+        why =
+            format!("{why}; the nearest folder is {}{}", folder.display(), meaning(near.as_ref()));
     }
     why
 }

@@ -79,11 +79,11 @@ impl Calls {
         }
     }
 
-    /// `12 calls to stores, 3.4 MiB read, 0 bytes written, 0.52 s`.
+    /// `12 store calls, 3.4 MiB read, 0 bytes written, 0.52 s`.
     pub fn summary(&self) -> String {
         format!(
-            "{} to stores, {} read, {} written, {:.2} s",
-            human::plural(load(&self.calls), "call"),
+            "{}, {} read, {} written, {:.2} s",
+            human::plural(load(&self.calls), "store call"),
             human::size(load(&self.read)),
             human::size(load(&self.written)),
             self.began.elapsed().as_secs_f64()

@@ -31,7 +31,7 @@ impl Layout {
     /// integers colours, else as many pages as there are planes. Axes of length 1 do not count.
     fn new(data_type: &DataType, shape: &[u64]) -> Result<Layout, String> {
         let DataType::Core(kind) = data_type else {
-            return Err(format!("an image has numbers, and no elements of type `{data_type}`"));
+            return Err(format!("an image needs numbers, not elements of type `{data_type}`"));
         };
         let is_color = matches!(kind, CoreType::Uint8 | CoreType::Uint16)
             && shape.len() > 2
@@ -49,7 +49,7 @@ impl Layout {
         };
         let pages = zarr::region::element_count(pages);
         let (Some(width), Some(height), Some(pages)) = (side(*width), side(*height), pages) else {
-            return Err(format!("{} pixels are more than an image has", by(shape)));
+            return Err(format!("{} pixels are too many for an image", by(shape)));
         };
         if width == 0 || height == 0 || pages == 0 {
             return Err(format!(

@@ -6,6 +6,7 @@ use zarr::Json;
 use zarr::data_type::DataType;
 
 use crate::element::Style;
+use crate::human;
 use crate::record::TextForm;
 
 /// Bytes of the pieces that text is handed on in, about.
@@ -178,8 +179,8 @@ fn walk(
         return Err(format!("{}expected a list, found {}", place(at), json.brief()));
     };
     if items.len() as u64 != len {
-        let found = items.len();
-        return Err(format!("{}expected a list of {len} elements, found {found}", place(at)));
+        let (found, elements) = (items.len(), human::plural(len, "element"));
+        return Err(format!("{}expected a list of {elements}, found {found}", place(at)));
     }
     for (n, item) in items.iter().enumerate() {
         at.push(n);

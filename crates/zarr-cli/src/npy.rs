@@ -80,7 +80,7 @@ impl Header {
         let mut start = [0; 8];
         exactly(input, &mut start)?;
         if start[..6] != *MAGIC {
-            return Err(format("it does not begin as a NumPy file does"));
+            return Err(format("it does not begin with the signature of a NumPy file"));
         }
         let len = match start[6] {
             1 => {

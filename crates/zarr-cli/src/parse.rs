@@ -24,7 +24,7 @@ pub(crate) fn written(text: &str) -> Result<Written, String> {
         "v3" | "3" => (Dialect::V3, false),
         "draft-2020" | "draft" => (Dialect::Draft, false),
         "draft-2020-text" => (Dialect::Draft, true),
-        _ => return Err("a format is one of v2, v3, draft-2020, draft-2020-text".into()),
+        _ => return Err("expected one of v2, v3, draft-2020, draft-2020-text".into()),
     };
     Ok(Written { dialect, plain_draft })
 }
@@ -34,7 +34,7 @@ pub(crate) fn migrated(text: &str) -> Result<Dialect, String> {
     match text {
         "v2" | "2" => Ok(Dialect::V2),
         "v3" | "3" => Ok(Dialect::V3),
-        _ => Err("a hierarchy can be migrated to v3 or v2".into()),
+        _ => Err("expected v3 or v2".into()),
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn read_as(text: &str) -> Result<ReadAs, String> {
         text => {
             let era = text.parse();
             (Dialect::Draft, Some(era.map_err(|_| {
-                "a format is one of v2, v3, draft-2020, draft-2020-text, draft-2019, or a draft's era E0 … E4"
+                "expected one of v2, v3, draft-2020, draft-2020-text, draft-2019, or a draft's era E0 … E4"
             })?))
         }
     };
@@ -114,9 +114,7 @@ pub(crate) fn shape(text: &str) -> Result<Shape, String> {
     }
     let lengths = inner.strip_suffix(',').unwrap_or(inner).split(',');
     let lengths: Option<Vec<u64>> = lengths.map(|len| len.trim().parse().ok()).collect();
-    lengths
-        .map(Shape)
-        .ok_or_else(|| "a shape is integers separated by commas, as in 100,200".into())
+    lengths.map(Shape).ok_or_else(|| "expected integers separated by commas, as in 100,200".into())
 }
 
 /// `268435456`, `256MiB`, `2GiB`, `1.5 TB`: whole bytes, or with a unit.
@@ -147,7 +145,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 }
 
 /// What a size must be.
-const NO_SIZE: &str = "a size is a number with a unit, as in 256MiB, 2GiB or 500MB";
+const NO_SIZE: &str = "expected a number with a unit, as in 256MiB, 2GiB or 500MB";
 
 /// JSON, or else the text itself as a string. JSON that nests too deep for a document is neither; nor is what begins as a list, an object
 /// or a string in quotes, and is not JSON: it was meant as one.
@@ -165,7 +163,7 @@ pub(crate) fn json_or_text(text: &str) -> Result<Json, String> {
 pub(crate) fn member(text: &str) -> Result<(String, Json), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), json_or_text(value)?)),
-        _ => Err("an attribute is set as in units=kelvin or limits=[0,10]".into()),
+        _ => Err("expected KEY=VALUE, as in units=kelvin or limits=[0,10]".into()),
     }
 }
 

@@ -35,7 +35,7 @@ impl Progress {
 
     /// A number of calls to a store, of an unknown whole.
     pub fn of_calls() -> Progress {
-        Progress::new(0, false, "{spinner} {human_pos} calls to stores, {msg} read, {elapsed}")
+        Progress::new(0, false, "{spinner} {human_pos} store calls, {msg} read, {elapsed}")
     }
 
     fn new(total: u64, hidden: bool, template: &str) -> Progress {

@@ -270,15 +270,18 @@ impl Elements {
             let mut at = (0..axes.len()).filter(|&n| named(&axes[n]).as_deref() == Some(name));
             let Some(n) = at.next().filter(|_| at.next().is_none()) else {
                 let known: Vec<String> = axes.iter().filter_map(named).collect();
-                let known =
-                    if known.is_empty() { "none has a name".into() } else { known.join(", ") };
+                let known = if known.is_empty() {
+                    "the axes have no names; select with --region".into()
+                } else {
+                    format!("axes: {}", known.join(", "))
+                };
                 let near =
                     zarr::did_you_mean(name, axes.iter().filter_map(|axis| axis.name.as_deref()));
                 let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
                 let why = if axes.iter().any(|axis| axis.name.as_deref() == Some(name)) {
                     format!("several axes have the name `{name}`; select with --region")
                 } else {
-                    format!("there is no axis `{name}`; axes: {known}{near}")
+                    format!("there is no axis `{name}`; {known}{near}")
                 };
                 return Err(refuse(why));
             };
@@ -290,7 +293,10 @@ impl Elements {
                 _ => Failure::from(e),
             })?;
             nearest.extend(taken.map(|taken| {
-                format!("{name}={} is not there; took {taken} (nearest)", selected.trim())
+                format!(
+                    "there is no coordinate {name}={}; using the nearest, {taken}",
+                    selected.trim()
+                )
             }));
             found[n] = Some(match along {
                 zarr_plot::stats::Along::Steps { start, step, len } => {
@@ -485,7 +491,7 @@ fn along(text: &str, whose: &str, len: u64) -> Result<Along, String> {
         let items = if list.is_empty() { Vec::new() } else { list.split(',').collect() };
         let positions = items.into_iter().map(|text| match item.number(text)? {
             Some(n) => item.position(n),
-            None => Err(item.invalid("has a comma too many")),
+            None => Err(item.invalid("has an extra comma")),
         });
         return positions.collect::<Result<_, _>>().map(Along::List);
     }
@@ -647,7 +653,7 @@ mod tests {
         assert!(why("1:2:3:4,0").contains("too many colons"));
         assert!(why("99999999999999999999,0").contains("`start:stop:step` of integers"));
         assert!(why("18446744073709551615,0").contains("exceeds axis 0"));
-        assert!(why("[1,,2],0").contains("a comma too many"));
+        assert!(why("[1,,2],0").contains("an extra comma"));
         assert!(why("[1,2,0").contains("has no `]`"));
         assert!(why("1],0").contains("has no `[`"));
         assert!(why("[[1]],0").contains("lists cannot be nested"));

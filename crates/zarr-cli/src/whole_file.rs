@@ -37,11 +37,9 @@ pub(crate) fn refuse_places(output: &Path, places: &[String]) -> Result<(), Fail
     }
     let file = output.display();
     Err(Failure::Usage(if output.exists() {
-        format!("{file} is what is read, or a file in it; give another --output")
+        format!("{file} is the input, or a file in it; choose another --output")
     } else {
-        format!(
-            "{file} would be taken for a part of the hierarchy that is read; give another --output"
-        )
+        format!("{file} would become part of the hierarchy that is read; choose another --output")
     }))
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn build(
         match registry.build_codec(inner, context)? {
             Codec::BytesToBytes(codec) => codecs.push(codec),
             _ => {
-                let why = format!("`{}` does not make bytes of bytes", inner.name);
+                let why = format!("`{}` is not a codec from bytes to bytes", inner.name);
                 return Err(parameters.invalid("codecs", why));
             }
         }
@@ -62,7 +62,8 @@ impl Conditional {
     fn header<'a>(&self, encoded: &'a [u8]) -> Result<&'a [u8], CodecError> {
         let header = usize::try_from(self.header).ok().and_then(|len| encoded.get(..len));
         let header = header.ok_or_else(|| {
-            let why = format!("{} bytes do not hold a header of {}", encoded.len(), self.header);
+            let why =
+                format!("{} bytes are too short for a header of {}", encoded.len(), self.header);
             CodecError::corrupt(CODEC, why)
         })?;
         match (self.codecs.len()..header.len() * 8).find(|&bit| is_set(header, bit)) {
@@ -203,7 +204,7 @@ mod tests {
             assert_eq!(damage(&*codec, encoded, 1), expected);
         }
         for encoded in ["", "00"] {
-            let expected = format!("{} bytes do not hold a header of 2", encoded.len() / 2);
+            let expected = format!("{} bytes are too short for a header of 2", encoded.len() / 2);
             assert_eq!(damage(&*codec, encoded, 0), expected);
         }
     }
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn sizes_are_not_believed() {
         let huge = conditional(&[ZSTD], r#","header_bits":9223372036854775800"#);
-        assert!(damage(&*huge, "0000", 1).starts_with("2 bytes do not hold a header of"));
+        assert!(damage(&*huge, "0000", 1).starts_with("2 bytes are too short for a header of"));
         assert!(matches!(huge.encode(b"1"[..].into()), Err(CodecError::Limit { .. })));
         let codec = conditional(&[ZSTD], "");
         let bomb = encode(&*codec, &vec![0; 1 << 24]);
@@ -228,12 +229,12 @@ mod tests {
         let refused = |configuration: &str| refusal(Dialect::V3, CODEC, configuration);
         let with = |more: &str| refused(&format!(r#"{{"codecs":[{ZSTD}]{more}}}"#));
         assert!(with(r#","header_bits":12"#).ends_with("12 is not a multiple of 8"));
-        assert!(with(r#","header_bits":0"#).contains("0 is not an integer in 8..="));
+        assert!(with(r#","header_bits":0"#).contains("expected an integer from 8 to "));
         for more in [r#","header_bits":-8"#, r#","header_bits":"8""#, r#","mask":1"#] {
             with(more);
         }
         let bytes = r#"{"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]}"#;
-        assert!(refused(bytes).ends_with("`bytes` does not make bytes of bytes"));
+        assert!(refused(bytes).ends_with("`bytes` is not a codec from bytes to bytes"));
         assert!(refused(r#"{"codecs":["zork"]}"#).contains("codec `zork` is not supported"));
         for configuration in
             ["{}", r#"{"codecs":{}}"#, r#"{"codecs":[1]}"#, r#"{"codecs":["gzip"]}"#]

@@ -244,7 +244,7 @@ mod tests {
     fn words_are_checked() {
         assert_eq!(
             refusal(Dialect::V3, "gzip", r#"{"level":10}"#),
-            "`codecs: gzip: level`: 10 is not an integer in 0..=9"
+            "`codecs: gzip: level`: expected an integer from 0 to 9, found 10"
         );
         for configuration in ["{}", r#"{"level":-1}"#, r#"{"level":"1"}"#, r#"{"level":1,"x":2}"#] {
             refusal(Dialect::V3, "gzip", configuration);

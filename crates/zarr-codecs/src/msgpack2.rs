@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         let rest = self.rest();
         let (text, rest) = rest
             .split_at_checked(len)
-            .ok_or_else(|| format!("{len} bytes are expected, {} are left", rest.len()))?;
+            .ok_or_else(|| format!("expected {len} bytes, found {}", rest.len()))?;
         self.0 = Bytes::new(rest);
         let text = std::str::from_utf8(text);
         text.map(Json::from).map_err(|e| format!("a text is not UTF-8: {e}"))
@@ -240,7 +240,7 @@ impl<'a> Reader<'a> {
     fn holds(&self, least: usize) -> Result<(), String> {
         let len = self.rest().len();
         if least > len {
-            return Err(format!("{len} bytes do not hold {least}"));
+            return Err(format!("{len} bytes are too short for {least}"));
         }
         Ok(())
     }
@@ -259,7 +259,7 @@ fn too_short(error: ValueReadError<BytesReadError>) -> String {
             actual,
             ..
         }) => {
-            format!("{expected} bytes are expected, {actual} are left")
+            format!("expected {expected} bytes, found {actual}")
         }
         _ => "a value cannot be read".into(),
     }
@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn damage_is_told() {
         let why = |digits: &str| values(&[1]).damage(&hex(digits));
-        assert_eq!(why(""), "1 bytes are expected, 0 are left");
+        assert_eq!(why(""), "expected 1 bytes, found 0");
         assert_eq!(why("c0"), "it is not a list");
         assert_eq!(why("93 c40101 a27c4f 9101"), "a value is bytes, which JSON cannot represent");
         assert_eq!(
@@ -389,12 +389,12 @@ mod tests {
     #[test]
     fn absurd_lengths_and_depths_cost_nothing() {
         let why = |digits: &str| values(&[1]).damage(&hex(digits));
-        assert_eq!(why("ddffffffff"), "0 bytes do not hold 4294967295");
-        assert!(why("dfffffffff 00").contains("do not hold"));
+        assert_eq!(why("ddffffffff"), "0 bytes are too short for 4294967295");
+        assert!(why("dfffffffff 00").contains("are too short for"));
         assert!(why("dbffffffff 00").contains("4294967295 bytes are expected"));
         let deep = values(&[1]).damage(&[0x91; 100_000]);
         assert_eq!(deep, "nests deeper than 128 levels");
         let nested = ["ddffffffff", &"dd00000fff".repeat(1000)].concat();
-        assert!(why(&nested).contains("do not hold"));
+        assert!(why(&nested).contains("are too short for"));
     }
 }

@@ -111,7 +111,7 @@ impl N5Default {
 
 /// The error of bytes that end within the header.
 fn short(len: usize) -> CodecError {
-    CodecError::corrupt(CODEC, format!("{len} bytes do not hold the header of a block"))
+    CodecError::corrupt(CODEC, format!("{len} bytes are too short for the header of a block"))
 }
 
 impl ArrayToBytes for N5Default {
@@ -338,8 +338,11 @@ mod tests {
             why("0000 0002 00000001 00000001 0001"),
             "n5_default: a block of rank 2, where the array has rank 1"
         );
-        assert_eq!(why("0000 0001 0000"), "n5_default: 6 bytes do not hold the header of a block");
-        assert_eq!(why(""), "n5_default: 0 bytes do not hold the header of a block");
+        assert_eq!(
+            why("0000 0001 0000"),
+            "n5_default: 6 bytes are too short for the header of a block"
+        );
+        assert_eq!(why(""), "n5_default: 0 bytes are too short for the header of a block");
     }
 
     /// Whatever a header says, no more memory is taken than bytes are there for.

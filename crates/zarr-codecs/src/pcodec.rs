@@ -80,8 +80,9 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
             );
         }
         (other, _) => {
-            let why =
-                format!("`{other}` is none of `auto`, `none`, `try_consecutive`, `try_lookback`");
+            let why = format!(
+                "unknown value `{other}`; expected one of `auto`, `none`, `try_consecutive`, `try_lookback`"
+            );
             return Err(parameters.invalid("delta_spec", why));
         }
     };

@@ -109,7 +109,7 @@ impl ArrayToBytes for Vlen {
         if (found as usize).checked_mul(NUMBER).is_none_or(|lengths| lengths > rest.len()) {
             return Err(CodecError::corrupt(
                 self.name,
-                format!("{} bytes do not hold {found} elements", encoded.len()),
+                format!("{} bytes are too short for {found} elements", encoded.len()),
             ));
         }
         let buffer = var_buffer.add(encoded.to_vec().into())?;
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(why(""), "the bytes end within the number of elements");
         assert_eq!(why("020000"), "the bytes end within the number of elements");
         assert_eq!(why("01000000 00000000"), "1 elements are stored, expected 2");
-        assert_eq!(why("02000000 00000000"), "8 bytes do not hold 2 elements");
+        assert_eq!(why("02000000 00000000"), "8 bytes are too short for 2 elements");
         assert_eq!(why("02000000 09000000 61000000 00"), "an element of 9 bytes ends after 5");
         assert_eq!(why("02000000 05000000 6161616161"), "the bytes end within a length");
         assert_eq!(why("02000000 00000000 00000000 61"), "1 bytes follow the last element");
@@ -267,6 +267,6 @@ mod tests {
             assert!(error.contains("is stored otherwise"), "{error}");
         }
         let error = build_on(Dialect::V3, "vlen-utf8", r#"{"level":1}"#, &of(DataType::String));
-        assert!(error.unwrap_err().to_string().contains("is not a parameter"));
+        assert!(error.unwrap_err().to_string().contains("unknown parameter"));
     }
 }

@@ -149,11 +149,11 @@ impl StoreContext {
     pub fn warn_of_left_out(&self, place: &str, listing: &Listing) {
         let named = listing.left_out.iter().take(MAX_LEFT_OUT_WARNINGS);
         let mut warnings: Vec<_> = named
-            .map(|name| format!("the store's `{name}` is left out: no key can say it"))
+            .map(|name| format!("skipped `{name}` in the store: it is not a valid key"))
             .collect();
         let more = listing.left_out.len() - warnings.len();
         if more > 0 {
-            warnings.push(format!("{more} more of the store's names are left out"));
+            warnings.push(format!("skipped {more} more names in the store"));
         }
         self.warn(place, warnings);
     }

@@ -31,7 +31,7 @@ pub enum ErrorKind {
     NotCapable,
     /// The handle or the store was opened read-only.
     ReadOnly,
-    /// Something is there already.
+    /// Something already exists there.
     Exists,
     /// Nothing is there.
     NotFound,

@@ -39,7 +39,7 @@ impl Json {
     fn parse_in_two_passes(text: &[u8]) -> Result<Json, String> {
         let text = std::str::from_utf8(text).map_err(|e| format!("not UTF-8: {e}"))?;
         if text.trim().is_empty() {
-            return Err("empty, not a JSON document".into());
+            return Err("empty; expected a JSON document".into());
         }
         let raw: &RawValue = serde_json::from_str(text).map_err(|e| format!("not JSON: {e}"))?;
         let mut oddities = Oddities::default();
@@ -163,7 +163,7 @@ fn checked<'t>(text: &'t [u8], oddities: &mut Oddities) -> Result<&'t str, Strin
         None => text,
     };
     if text.trim().is_empty() {
-        return Err("empty, not a JSON document".into());
+        return Err("empty; expected a JSON document".into());
     }
     fn check(text: &str) -> Result<&RawValue, serde_json::Error> {
         serde_json::from_str(text)

@@ -35,7 +35,7 @@ impl NodePath {
             match name {
                 "" => return Err(bad(text, EMPTY)),
                 "." | ".." => {
-                    let why = format!("`{name}` names no node; paths begin at the root");
+                    let why = format!("`{name}` is not a node name; paths begin at the root");
                     return Err(bad(text, &why));
                 }
                 _ if name.contains('\0') => return Err(bad(text, "it has a NUL")),
@@ -105,10 +105,10 @@ impl NodePath {
     /// As [`NodePath::new`]; also for an empty name (D-010) and one with `/`.
     pub fn child(&self, name: &str) -> Result<NodePath, AccessError> {
         if name.is_empty() {
-            return Err(bad(name, "a name has a letter at least"));
+            return Err(bad(name, "a name cannot be empty"));
         }
         if name.contains('/') {
-            return Err(bad(name, "the name of one node has no `/`"));
+            return Err(bad(name, "a name cannot contain `/`"));
         }
         NodePath::new(&format!("{}/{name}", self.0.trim_end_matches('/')))
     }

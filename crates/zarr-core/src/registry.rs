@@ -412,7 +412,10 @@ impl Registry {
                 known.retain(|name| !name.starts_with("numcodecs.") && !name.starts_with("zarrs."));
                 let meant = crate::did_you_mean(&spec.name, known.iter().copied());
                 let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
-                format!("{meant}known are: {}; register an extension for others", known.join(", "))
+                format!(
+                    "{meant}expected one of: {}; register an extension for others",
+                    known.join(", ")
+                )
             }
         };
         Err(Unsupported { what: "codec", name: spec.name.clone(), hint }.into())
@@ -499,7 +502,7 @@ impl Registry {
             Some(Scheme::Known(open)) => match self.options_for(url).first() {
                 None => return open(url, access),
                 Some((name, _)) => {
-                    format!("stores of `{scheme}://` take no options, and `{name}` is given")
+                    format!("stores of `{scheme}://` take no options, but `{name}` was given")
                 }
             },
             Some(Scheme::LeftOut(feature)) => format!(
@@ -510,7 +513,7 @@ impl Registry {
             ),
             None => {
                 let known = self.schemes().join(", ");
-                format!("no store is registered for `{scheme}://`; known are: {known}")
+                format!("no store is registered for `{scheme}://`; expected one of: {known}")
             }
         };
         Err(StoreError::invalid_url(url, why))
@@ -556,12 +559,15 @@ mod tests {
             );
             assert_eq!(refusal(dialect, name), due);
         }
-        assert!(refusal(Dialect::V3, "sharding_indexed").contains("; known are: "));
+        assert!(refusal(Dialect::V3, "sharding_indexed").contains("; expected one of: "));
         assert!(registry.codec_names(Dialect::V2).is_empty() && registry.schemes().is_empty());
 
         let refusal = |url| registry.open_store(url, Access::ReadOnly).expect_err(url).to_string();
         assert!(refusal("tape://1").ends_with("enable the feature `tapes` of `zarr`"));
-        assert!(refusal("disk://1").ends_with("no store is registered for `disk://`; known are: "));
+        assert!(
+            refusal("disk://1")
+                .ends_with("no store is registered for `disk://`; expected one of: ")
+        );
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub trait ToShape {
 
 fn length(axis: usize, length: impl Coordinate) -> Result<u64, AccessError> {
     u64::try_from(length.value()).map_err(|_| {
-        let why = format!("axis {axis} has length {}; the shortest is 0", length.value());
+        let why = format!("axis {axis} has length {}; the minimum is 0", length.value());
         AccessError::Argument(why)
     })
 }

@@ -83,7 +83,7 @@ impl Walk {
             let path = join(&found.path, &link.name);
             let place = crate::error::Place::new("object header", target);
             if depth >= MAX_DEPTH {
-                let limit = place.limit(format!("groups are nested deeper than {MAX_DEPTH}"));
+                let limit = place.limit(format!("groups are nested more than {MAX_DEPTH} deep"));
                 return Err(limit.at_path(&path));
             }
             if self.paths.len() >= MAX_OBJECTS {

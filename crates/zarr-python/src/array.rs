@@ -199,7 +199,7 @@ pub fn size_of(shape: &[u64], itemsize: usize) -> u64 {
 fn no_memory(out: &Bound<'_, PyAny>) -> PyErr {
     let kind = out.get_type();
     PyTypeError::new_err(format!(
-        "`out` is memory to read into, such as an array of NumPy, not {kind}"
+        "`out` must be memory to read into, such as a NumPy array, not {kind}"
     ))
 }
 
@@ -363,7 +363,7 @@ impl Array {
     }
 
     fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {
-        Err(PyValueError::new_err("cannot delete elements; write others, or `resize` the array"))
+        Err(PyValueError::new_err("cannot delete elements; overwrite them, or `resize` the array"))
     }
 
     /// Reads what `key` selects, as `a[key]` does.
@@ -414,7 +414,7 @@ impl Array {
     ) -> PyResult<Bound<'py, PyAny>> {
         if copy == Some(false) {
             return Err(PyValueError::new_err(
-                "the elements are in a store: reading them is a copy",
+                "the elements are in a store, so reading them makes a copy",
             ));
         }
         let all = keys::basic(&py.Ellipsis().into_bound(py), &self.inner.shape())?;

@@ -143,7 +143,7 @@ pub fn zeros<'py>(
     let size = size.and_then(|size| size.checked_mul(dtype.itemsize().max(1) as u64));
     if size.is_none_or(|size| isize::try_from(size).is_err()) {
         return Err(PyMemoryError::new_err(format!(
-            "no memory holds elements of {} bytes in the shape {}; read a smaller part",
+            "not enough memory for elements of {} bytes in the shape {}; read a smaller part",
             dtype.itemsize(),
             shape_text(shape)
         )));

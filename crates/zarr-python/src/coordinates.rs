@@ -195,7 +195,7 @@ pub fn broadcast(all: &[Coordinates], lens: &[u64]) -> PyResult<(Vec<u64>, Vec<V
     }
     let too_many = || {
         PyMemoryError::new_err(format!(
-            "points in the shape {} are more than memory holds",
+            "not enough memory for points in the shape {}",
             shape_text(&shape)
         ))
     };

@@ -53,7 +53,7 @@ pub struct Keywords<'py> {
 
 fn no_lens(value: &Bound<'_, PyAny>, what: &str) -> PyErr {
     let value = value.repr().map_or_else(|_| "this".into(), |text| text.to_string());
-    PyValueError::new_err(format!("`{what}` is a length, or one for each axis, not {value}"))
+    PyValueError::new_err(format!("`{what}` must be a length, or one for each axis, not {value}"))
 }
 
 /// Lengths along axes: an integer or a sequence of them.
@@ -115,7 +115,7 @@ fn codec(item: &Bound<'_, PyAny>) -> PyResult<String> {
     }
     let dict = item.cast::<PyDict>().map_err(|_| {
         PyTypeError::new_err(format!(
-            "a codec is a text such as \"zstd:3\", or a dict with a name and a configuration, not {}",
+            "a codec must be a string such as \"zstd:3\", or a dict with a name and a configuration, not {}",
             item.get_type()
         ))
     })?;
@@ -176,12 +176,12 @@ impl NewArray {
         let separator = keywords.separator.as_deref().map(|text| match text {
             "/" => Ok('/'),
             "." => Ok('.'),
-            _ => Err(PyValueError::new_err("`separator` is \"/\" or \".\"")),
+            _ => Err(PyValueError::new_err("`separator` must be \"/\" or \".\"")),
         });
         let f_order = match keywords.order.as_str() {
             "C" => false,
             "F" => true,
-            _ => return Err(PyValueError::new_err("`order` is \"C\" or \"F\"")),
+            _ => return Err(PyValueError::new_err("`order` must be \"C\" or \"F\"")),
         };
         Ok(NewArray {
             shape,
@@ -247,7 +247,7 @@ impl NewArray {
         if let Some(shape) = self.shape {
             let chunks = metadata.shard_shape().or_else(|| metadata.chunk_shape());
             let chunks = chunks.ok_or_else(|| {
-                let why = "the chunks of the other array differ in length; say `chunks`";
+                let why = "the chunks of the other array differ in length; give `chunks`";
                 Error::from(AccessError::Argument(why.into()))
             })?;
             metadata.grid = Some(Arc::new(RegularGrid::new(&chunks, &shape)?));
@@ -351,7 +351,7 @@ pub fn refuse_foreign(hierarchy: &Hierarchy, path: &NodePath) -> zarr::Result<()
     };
     let Some(first) = foreign.first() else { return Ok(()) };
     let why = format!(
-        "{} files there are not Zarr's, the first is `{first}`; move them away, nothing was erased",
+        "{} files there are not Zarr's, such as `{first}`; move them elsewhere; nothing was erased",
         foreign.len()
     );
     let error = Error::from(AccessError::Argument(why));

@@ -52,7 +52,7 @@ pub fn of_descr<'py>(py: Python<'py>, descr: &Json) -> PyResult<Bound<'py, PyArr
 /// The package that brings the small numbers which NumPy has not.
 fn ml_dtypes<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
     py.import("ml_dtypes").map_err(|missing| {
-        let why = format!("elements of type {name} need the package ml_dtypes; install it");
+        let why = format!("elements of type {name} need the package `ml_dtypes`; install it");
         let error = PyModuleNotFoundError::new_err(why);
         error.set_cause(py, Some(missing));
         error

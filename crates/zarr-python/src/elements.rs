@@ -209,10 +209,9 @@ impl Layout {
             (Form::Text, Some(array)) => match array.dtype().kind() {
                 b'T' => Ok(array.clone()),
                 b'U' | b'O' => np::asarray(array, Some(strict_strings(py)?)),
-                _ => Err(PyTypeError::new_err(format!(
-                    "strings are expected, not {}",
-                    array.dtype()
-                ))),
+                _ => {
+                    Err(PyTypeError::new_err(format!("expected strings, found {}", array.dtype())))
+                }
             },
             (Form::Text, None) => np::asarray(value, Some(strict_strings(py)?)),
             (_, Some(array)) if array.dtype().kind() == b'O' => Ok(array.clone()),
@@ -272,9 +271,9 @@ impl Layout {
         }
         each_object(array, |object| match object.cast::<PyBytes>() {
             Ok(bytes) => each(bytes.as_bytes()),
-            Err(_) if object.is_instance_of::<pyo3::types::PyString>() => {
-                Err(PyTypeError::new_err("bytes are expected, not text; encode it"))
-            }
+            Err(_) if object.is_instance_of::<pyo3::types::PyString>() => Err(
+                PyTypeError::new_err("expected bytes, found text; encode it, as in text.encode()"),
+            ),
             Err(_) => {
                 let bytes = py.get_type::<PyBytes>();
                 let view = py.import("builtins")?.getattr("memoryview")?.call1((object,))?;

@@ -137,7 +137,7 @@ impl Group {
 
     fn __setitem__(&self, path: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
         Err(PyTypeError::new_err(format!(
-            "members are created: `group.create_array({path:?}, data=values)`"
+            "create members with `group.create_array({path:?}, data=values)`"
         )))
     }
 
@@ -145,7 +145,7 @@ impl Group {
     fn __delitem__(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         if path.trim_matches('/').is_empty() {
             return Err(PyValueError::new_err(format!(
-                "{path:?} names no member, but a group itself; `del` erases members"
+                "{path:?} is the group itself, not a member of it; `del` erases members"
             )));
         }
         let path = path.to_owned();

@@ -98,7 +98,7 @@ fn object_nested(dict: &Bound<'_, PyDict>, depth: usize) -> PyResult<Object> {
     let mut object = Object::new();
     for (name, value) in dict.iter() {
         let name = name.cast::<PyString>().map_err(|_| {
-            PyTypeError::new_err(format!("names of attributes are text, not {name:?}"))
+            PyTypeError::new_err(format!("attribute names must be strings, not {name:?}"))
         })?;
         object.insert(name.to_str()?, nested(&value, depth + 1)?);
     }

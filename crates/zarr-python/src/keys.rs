@@ -90,7 +90,7 @@ impl Part<'_> {
 pub fn basic(key: &Bound<'_, PyAny>, array_shape: &[u64]) -> PyResult<Key> {
     let parts = parse(items(key)?)?;
     if parts.iter().any(|part| matches!(part, Part::Coordinates(_))) {
-        return Err(PyIndexError::new_err("integers and slices are expected here, not arrays"));
+        return Err(PyIndexError::new_err("expected integers and slices, found an array"));
     }
     outer(expanded(parts, array_shape.len())?, array_shape)
 }
@@ -155,7 +155,7 @@ pub fn along(
 ) -> PyResult<(AxisSelection, Option<u64>)> {
     match &parse(vec![item.clone()])?[..] {
         [part] => axis_of(part, axis, len),
-        _ => Err(PyIndexError::new_err("one item is expected for each axis")),
+        _ => Err(PyIndexError::new_err("expected one item for each axis")),
     }
 }
 
@@ -170,7 +170,8 @@ pub fn blocks(
     let mut lens = Vec::with_capacity(counts.len());
     let mut selected = Vec::with_capacity(counts.len());
     for (axis, (part, &count)) in expanded.parts.iter().zip(counts).enumerate() {
-        let range = match axis_of(part, axis, count)?.0 {
+        let selection = axis_of(part, axis, count);
+        let range = match selection.map_err(|error| in_grid(key.py(), error, counts))?.0 {
             AxisSelection::Index(block) => interval(axis, block),
             AxisSelection::Steps { start: Some(start), stop: Some(stop), step: 1 } => {
                 if start == stop {
@@ -189,6 +190,14 @@ pub fn blocks(
         selected.push(steps(range, 1));
     }
     Ok(Key::new(Selection::outer(selected), lens, false))
+}
+
+/// The same error, which says that it counts blocks, not elements.
+fn in_grid(py: Python<'_>, error: PyErr, counts: &[u64]) -> PyErr {
+    if !error.is_instance_of::<PyIndexError>(py) {
+        return error;
+    }
+    PyIndexError::new_err(format!("in the grid of {counts:?} blocks: {}", error.value(py)))
 }
 
 /// The items of a key, which is a tuple of them, a region, or the one item itself.

@@ -66,7 +66,7 @@ pub fn pyramid<'py>(
             Node::Group(group) => group,
             Node::Array(array) => {
                 let why =
-                    "this is an array; name the group of its image, or of maps that of its dataset"
+                    "this is an array; give the group of its image or, for a map, of its dataset"
                         .to_owned();
                 let error = zarr::Error::from(AccessError::Argument(why));
                 return Err(error.at_path(array.path()));

@@ -258,7 +258,7 @@ pub fn storage_options(options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(Str
             continue;
         }
         let headers = value.cast::<PyDict>().map_err(|_| {
-            PyTypeError::new_err("the storage option `headers` is a dict of names and values")
+            PyTypeError::new_err("the storage option `headers` must be a dict of names and values")
         })?;
         for (name, value) in headers {
             given.push((format!("header.{}", name.extract::<String>()?), value.extract()?));
@@ -297,7 +297,7 @@ fn consolidated(py: Python<'_>, value: Option<&Bound<'_, PyAny>>) -> PyResult<Co
         return Ok(if flag.is_true() { Consolidated::Use } else { Consolidated::Ignore });
     }
     let key = value.cast::<PyString>().map_err(|_| {
-        PyValueError::new_err("`consolidated` is None, True, False or the key of the copies")
+        PyValueError::new_err("`consolidated` must be None, True, False or the key of the copies")
     })?;
     Ok(Consolidated::At(StoreKey::new(key.to_str()?).or_raise(py)?))
 }
@@ -312,7 +312,7 @@ fn limits(limits: Option<&Bound<'_, PyDict>>) -> PyResult<Limits> {
             "decoded" => set.decoded = value.extract()?,
             _ => {
                 return Err(PyValueError::new_err(format!(
-                    "limit `{name}` is not known: document or decoded, in bytes"
+                    "unknown limit `{name}`; expected `document` or `decoded`, in bytes"
                 )));
             }
         }
@@ -351,7 +351,7 @@ pub fn missing(text: &str) -> PyResult<MissingChunks> {
         "fill" => Ok(MissingChunks::Fill),
         "error" => Ok(MissingChunks::Error),
         other => Err(PyValueError::new_err(format!(
-            "missing={other:?} is not known: \"fill\" to read the fill value where a chunk is not stored, \"error\" to raise"
+            "unknown missing={other:?}; expected \"fill\" to read the fill value where a chunk is not stored, \"error\" to raise"
         ))),
     }
 }
@@ -439,12 +439,12 @@ pub fn open(
         ..Origin::default()
     };
     if origin.read_ahead > 0 && origin.chunk_cache == 0 {
-        let why = "read_ahead needs chunk_cache: the memory for the chunks that are read ahead, such as \"256MiB\"";
+        let why = "read_ahead needs chunk_cache, the memory for the chunks that are read ahead, such as \"256MiB\"";
         return Err(PyValueError::new_err(why));
     }
     if writeable && origin.manifest.is_some() {
         let why =
-            "manifest is for mode \"r\": what is written would no longer be what the manifest says";
+            "manifest needs mode \"r\": chunks that you write would no longer match the manifest";
         return Err(PyValueError::new_err(why));
     }
     let found = origin.clone();

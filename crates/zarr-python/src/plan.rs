@@ -79,7 +79,7 @@ impl<'py> FromPyObject<'_, 'py> for NamedShape {
                 .map(|len| ShapeRule::ArrayDimension { array, dimension, len }),
             _ => None,
         };
-        rule.map(NamedShape).ok_or_else(|| PyValueError::new_err("a rule of chunks has no value"))
+        rule.map(NamedShape).ok_or_else(|| PyValueError::new_err("a chunk rule has no value"))
     }
 }
 
@@ -186,7 +186,7 @@ impl CopyFormat {
             "draft-2020-text" => (Dialect::Draft, true),
             other => {
                 return Err(PyValueError::new_err(format!(
-                    "`to` is \"v2\", \"v3\", \"draft-2020\" or \"draft-2020-text\"; or, as a netCDF dataset, \"nczarr-v2\", \"nczarr-v3\", \
+                    "`to` must be \"v2\", \"v3\", \"draft-2020\" or \"draft-2020-text\"; or, as a netCDF dataset, \"nczarr-v2\", \"nczarr-v3\", \
                      \"zarr-v2\" or \"zarr-v3\"; not {other:?}"
                 )));
             }
@@ -284,7 +284,8 @@ impl To {
 
     fn dataset_target(&self, new: &NewDataset) -> zarr::Result<CopyTarget> {
         let Source::Url(url) = &self.place else {
-            let why = "a copy as a netCDF dataset is to a path or URL, not to a store that is an object of Python";
+            let why =
+                "a netCDF dataset must be copied to a path or URL, not to a Python store object";
             return Err(zarr::AccessError::Argument(why.into()).into());
         };
         let url = zarr::tools::dataset_url(url)?.for_new(new);
@@ -332,8 +333,9 @@ fn check_as_begun(source: &mut Target, target: &Hierarchy, path: &NodePath) -> z
         open::read_manifest(Path::new(file)).and_then(|manifest| source.check_against(manifest))
     });
     checked.map_err(|e| {
-        let why =
-            format!("the copy was begun with a manifest, and {e}; give `manifest` where it is now");
+        let why = format!(
+            "the copy was begun with a manifest, but {e}; give its present path as `manifest`"
+        );
         zarr::AccessError::Argument(why)
     })?;
     Ok(true)
@@ -664,7 +666,7 @@ impl Plan {
         let state = &self.0;
         if state.source.source.is_some() || state.target.source.is_some() {
             return Err(PyValueError::new_err(
-                "a plan from or to a store that is an object of Python stays in this process; give paths or URLs",
+                "a plan from or to a Python store object stays in this process; give paths or URLs",
             ));
         }
         let ends = py.detach(|| state.ends()).or_raise(py)?;

@@ -42,7 +42,7 @@ pub fn reporter(py: Python<'_>, progress: Option<Bound<'_, PyAny>>) -> PyResult<
     }
     if !progress.is_callable() {
         let found = progress.get_type();
-        let why = format!("`progress` is a function, True or False, not {found}");
+        let why = format!("`progress` must be a function, True or False, not {found}");
         return Err(PyTypeError::new_err(why));
     }
     Ok(Some(Reporter(progress.unbind())))

@@ -148,7 +148,7 @@ pub fn each(
             0 => each(unsafe { std::slice::from_raw_parts(shown.first.cast(), shown.size) })?,
             1 => {
                 return Err(PyValueError::new_err(
-                    "a missing string cannot be stored; give it a text, such as the empty one",
+                    "a missing string cannot be stored; replace it with a string, such as the empty one",
                 ));
             }
             _ => return Err(PyMemoryError::new_err("NumPy could not load a string")),

@@ -19,7 +19,7 @@ pub fn default(py: Python<'_>) -> PyResult<usize> {
         let number = chosen.to_str().and_then(|chosen| chosen.trim().parse().ok());
         return number.map(checked).unwrap_or_else(|| {
             Err(PyValueError::new_err(format!(
-                "{VARIABLE} is {chosen:?}; it is a number of threads, 0 for as many as the machine has"
+                "invalid {VARIABLE}={chosen:?}; expected a number of threads, 0 for as many as the machine has"
             )))
         });
     }
@@ -34,7 +34,7 @@ pub fn checked(threads: i64) -> PyResult<usize> {
     match usize::try_from(threads) {
         Ok(threads) if threads <= MAX_THREADS => Ok(threads),
         Ok(_) => Err(PyValueError::new_err(format!(
-            "{threads} threads are too many; at most {MAX_THREADS} can be"
+            "{threads} threads are too many; the maximum is {MAX_THREADS}"
         ))),
         Err(_) => Err(PyValueError::new_err(format!(
             "invalid number of threads {threads}; 0 is as many as the machine has"

@@ -129,7 +129,7 @@ impl Target {
         };
         if let Some((node, origin)) = opened {
             if storage_options.is_some() {
-                let why = "`storage_options` are for a URL: a node that is open has its own";
+                let why = "`storage_options` are for a URL: an open node has its own";
                 return Err(PyValueError::new_err(why));
             }
             let inside = format!("{}/{}", node.path(), path.trim_matches('/'));
@@ -160,7 +160,8 @@ impl Target {
     /// Has reads fail where a chunk is not stored.
     fn refuse_missing(&mut self) -> PyResult<()> {
         if self.origin.missing == MissingChunks::Fill && self.node.is_some() {
-            let why = "`missing` is for a URL: a node that is open has its own; open it with missing=\"error\"";
+            let why =
+                "`missing` is for a URL: an open node has its own; open it with missing=\"error\"";
             return Err(PyValueError::new_err(why));
         }
         Arc::make_mut(&mut self.origin).missing = MissingChunks::Error;
@@ -173,7 +174,8 @@ impl Target {
     /// For a node that is open.
     pub fn check_against(&mut self, manifest: Arc<ChunkManifest>) -> PyResult<()> {
         if self.node.is_some() {
-            let why = "`manifest` is for a URL: a node that is open has its own; open it with manifest=...";
+            let why =
+                "`manifest` is for a URL: an open node has its own; open it with manifest=...";
             return Err(PyValueError::new_err(why));
         }
         Arc::make_mut(&mut self.origin).manifest = Some(manifest);
@@ -258,7 +260,7 @@ impl Target {
     fn place(&self, writeable: bool) -> PyResult<(String, OpenOptions)> {
         let url = self.url.as_deref().ok_or_else(|| {
             PyValueError::new_err(
-                "a store that is an object of Python cannot be repaired in place: it has no URL; repair a copy of it",
+                "a Python store object cannot be repaired in place, because it has no URL; repair a copy of it",
             )
         })?;
         let mut options = self.origin.options();

@@ -284,7 +284,7 @@ def test_progress_is_reported_and_its_exceptions_end_the_call(tmp_path):
     assert raised.value.args[0] < total
     many.write(np.s_[:10], 3, progress=seen.append)
     assert seen[-1].chunks_done == 1
-    with pytest.raises(TypeError, match="`progress` is a function, True or False"):
+    with pytest.raises(TypeError, match="`progress` must be a function, True or False"):
         many.read(progress=5)
 
     # From a thread of Python's, too.

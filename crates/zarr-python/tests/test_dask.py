@@ -319,7 +319,7 @@ def test_what_reads_back_otherwise_is_an_error(tmp_path):
     [
         (da.zeros((8, 1), chunks=2, dtype="f4"), r"shape \(8, 1\), the array has \(8,\)"),
         (da.zeros(8, chunks=2, dtype="f8"), "dtype float64, the array has float32.*astype"),
-        (np.zeros(8, "f4"), "ndarray, no Dask array"),
+        (np.zeros(8, "f4"), "ndarray, not a Dask array"),
     ],
 )
 def test_other_shapes_and_dtypes_are_refused(tmp_path, x, text):

@@ -259,7 +259,7 @@ def test_nothing_that_numpy_cannot_hold_is_guessed(tmp_path):
 def test_without_ml_dtypes_the_error_names_it(tmp_path, monkeypatch):
     a = zarrkit.create_array(tmp_path, "/a", shape=(2,), dtype="bfloat16")
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
-    with pytest.raises(ModuleNotFoundError, match="ml_dtypes; install it"):
+    with pytest.raises(ModuleNotFoundError, match="`ml_dtypes`; install it"):
         a[...]
 
 

@@ -78,7 +78,7 @@ def another_copy(url):
 
 # What is done, the exceptions of Python that it raises, `kind`, and what the text says.
 CASES = {
-    "nothing": (lambda url: zarrkit.open(url / "y"), (FileNotFoundError,), "not_found", "nothing is there|no Zarr"),
+    "nothing": (lambda url: zarrkit.open(url / "y"), (FileNotFoundError,), "not_found", "not found|no Zarr"),
     "no member": (lambda url: zarrkit.open(url)["y"], (KeyError, FileNotFoundError), "not_found", "y"),
     "read-only": (lambda url: zarrkit.open(url)["x"].__setitem__(0, 1), (PermissionError,), "read_only", 'mode="r\\+"'),
     "read-only group": (lambda url: zarrkit.open(url).create_group("g"), (PermissionError,), "read_only", 'mode="r\\+"'),

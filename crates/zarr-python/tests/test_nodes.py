@@ -43,7 +43,7 @@ def test_a_group_is_a_mapping(tree):
 def test_a_member_that_is_not_there_is_a_key_error_and_a_file_not_found(tree):
     g = zarrkit.open(tree, "r+")
     for kind in (KeyError, FileNotFoundError, zarrkit.NotFoundError):
-        with pytest.raises(kind, match="/ocean/nothing: nothing is there"):
+        with pytest.raises(kind, match="/ocean/nothing: not found"):
             g["ocean/nothing"]
     with pytest.raises(KeyError):
         del g["nothing"]
@@ -215,7 +215,7 @@ def test_fill_values_that_would_change_are_refused(tmp_path, dtype, fill):
 @pytest.mark.parametrize("keywords, error, text", [
     ({"chunks": ((2, 2), (1, 3))}, ValueError, "one for each axis"),
     ({"chunks": ((4,), 2)}, ValueError, "one for each axis"),
-    ({"overwrite": "no"}, TypeError, "`overwrite` is True or False"),
+    ({"overwrite": "no"}, TypeError, "`overwrite` must be True or False"),
     ({"order": 3}, TypeError, "`order` is a text"),
     ({"separator": 3}, TypeError, "`separator` is a text"),
     ({"dtype": bytes}, ValueError, "variable_length_bytes"),

@@ -287,6 +287,8 @@ def test_blocks_are_stored_objects(tmp_path):
     for key in [3, np.s_[0, 0, 0], np.s_[::2], [0, 1]]:
         with pytest.raises(IndexError):
             array.blocks[key]
+    with pytest.raises(IndexError, match=r"in the grid of \[3, 3\] blocks: index 3 is out of bounds for axis 0 with size 3"):
+        array.blocks[3]
 
 
 @pytest.mark.timeout(60)

@@ -67,9 +67,9 @@ def test_a_copy_into_every_format_of_the_program(url, tmp_path, to, form):
 def test_a_format_that_is_not_known_is_refused(url, tmp_path):
     with pytest.raises(ValueError, match='"nczarr-v3".*"hdf5"'):
         zarrkit.copy(url, tmp_path / "c.zarr", to="hdf5")
-    with pytest.raises(TypeError, match="`to` is the name"):
+    with pytest.raises(TypeError, match="`to` must be the name"):
         zarrkit.copy(url, tmp_path / "c.zarr", to=["v3"])
-    with pytest.raises(TypeError, match="`resume` is True or False"):
+    with pytest.raises(TypeError, match="`resume` must be True or False"):
         zarrkit.copy(url, tmp_path / "c.zarr", resume=1)
     with pytest.raises(ValueError, match="as a whole"):
         zarrkit.copy(url, tmp_path / "c.zarr", to="nczarr-v3", select="t")
@@ -512,7 +512,7 @@ def test_pyramid_says_what_it_needs(tmp_path):
     image(tmp_path / "i.zarr")
     with pytest.raises(ValueError, match="expected one of mean, min"):
         zarrkit.pyramid(tmp_path / "i.zarr", method="average")
-    with pytest.raises(zarrkit.ArgumentError, match="name the group of its image"):
+    with pytest.raises(zarrkit.ArgumentError, match="give the group of its image"):
         zarrkit.pyramid(tmp_path / "i.zarr", path="0")
     with pytest.raises(ValueError, match="none"):
         zarrkit.pyramid(tmp_path / "i.zarr", shards="no")
@@ -575,7 +575,7 @@ def test_references_that_cannot_be_are_refused(tmp_path):
     made = zarrkit.refs(sources)
     for place in ("jan.zarr/zarr.json", "jan.zarr/v/c/0/0"):
         before = (tmp_path / place).read_bytes()
-        with pytest.raises(ValueError, match="what the references are to"):
+        with pytest.raises(ValueError, match="the files that the references are to"):
             made.write(tmp_path / place, overwrite=True)
         assert (tmp_path / place).read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["feb.zarr", "jan.zarr"]
@@ -583,10 +583,10 @@ def test_references_that_cannot_be_are_refused(tmp_path):
     chunk = tmp_path / "jan.zarr" / "v" / "c" / "0" / "0"
     before = chunk.read_bytes()
     (tmp_path / "link").symlink_to(chunk)
-    with pytest.raises(ValueError, match="what the references are to"):
+    with pytest.raises(ValueError, match="the files that the references are to"):
         made.write(tmp_path / "link", overwrite=True)
     assert chunk.read_bytes() == before
-    with pytest.raises(ValueError, match='`to` is "v2" or "v3"'):
+    with pytest.raises(ValueError, match='`to` must be "v2" or "v3"'):
         zarrkit.refs(sources, to="draft-2020")
     with pytest.raises(ValueError, match="no array of"):
         zarrkit.refs(sources, axis="depth")

@@ -116,7 +116,7 @@ def test_headers_that_cannot_be_sent_are_refused_by_name(headers):
 
 
 def test_headers_are_a_dict():
-    with pytest.raises(TypeError, match="`headers` is a dict") as raised:
+    with pytest.raises(TypeError, match="`headers` must be a dict") as raised:
         zarrkit.open("http://127.0.0.1:1/a.zarr", storage_options={"headers": "X: hush"})
     check(raised.value)
 

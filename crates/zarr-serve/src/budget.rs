@@ -96,7 +96,7 @@ impl Budget {
         let units = units.filter(|&units| u64::from(units) <= self.units).ok_or_else(|| {
             let all = self.size();
             let why = format!(
-                "{what} takes {bytes} bytes of memory, more than the {all} that the server may use for answers; `zarr serve --memory` gives it more"
+                "{what} takes {bytes} bytes of memory, more than the {all} that the server may use for responses; raise it with `zarr serve --memory`"
             );
             StoreError::Backend(Refused { is_busy: false, why }.into())
         })?;
@@ -105,7 +105,7 @@ impl Budget {
 
     fn busy(&self, what: &str) -> StoreError {
         let why = format!(
-            "other answers use the memory that {what} needs; ask again, or let `zarr serve --memory` give the server more"
+            "other responses use the memory that {what} needs; try again, or raise the limit with `zarr serve --memory`"
         );
         StoreError::Backend(Refused { is_busy: true, why }.into())
     }

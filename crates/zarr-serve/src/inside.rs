@@ -46,7 +46,7 @@ impl Walls {
                 Ok(path) if path.starts_with(&root) => {}
                 Ok(_) => {
                     let why =
-                        "a symbolic link leads out of what is served; `--follow-links` lets it";
+                        "a symbolic link leads out of what is served; `--follow-links` allows that";
                     return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, why)));
                 }
                 Err(e) if is_absence(&e) => {}

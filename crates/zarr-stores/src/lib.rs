@@ -75,7 +75,7 @@ mod system {
             return error;
         }
         let why = format!(
-            "{} is a symbolic link, which no file of ours may be; remove the link",
+            "{} is a symbolic link, but this file must not be one; remove the link",
             path.display()
         );
         std::io::Error::new(std::io::ErrorKind::InvalidInput, why)

@@ -31,17 +31,14 @@ impl LocalOptions {
                     return Err(StoreError::invalid_url(
                         url,
                         format!(
-                            "stores on a disk take the options `locking` and `sync`, and `{name}` is given"
+                            "stores on a disk take the options `locking` and `sync`, but `{name}` was given"
                         ),
                     ));
                 }
             };
             // A value is not printed: it may be a secret in the wrong place.
             *place = value.parse().map_err(|_| {
-                StoreError::invalid_url(
-                    url,
-                    format!("option `{name}` is `true` or `false`, and the value is neither"),
-                )
+                StoreError::invalid_url(url, format!("option `{name}` must be `true` or `false`"))
             })?;
         }
         Ok(parsed)

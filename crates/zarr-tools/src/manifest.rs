@@ -76,7 +76,7 @@ impl ChunkManifest {
         let manifest: ChunkManifest =
             chunks.map(|(key, digest)| Ok((StoreKey::new(key)?, digest))).collect::<Result<_>>()?;
         if manifest.is_empty() {
-            let why = "it has no line of a chunk; make it with `zarr checksum TARGET --manifest --chunks`";
+            let why = "it has no lines for chunks; create it with `zarr checksum TARGET --manifest --chunks`";
             return Err(AccessError::Argument(why.into()).into());
         }
         Ok(manifest)
@@ -113,7 +113,7 @@ impl ChunkManifest {
             if let Some(key) = stored.iter().find(|key| !self.0.contains_key(key)) {
                 let why = "the chunk is stored and not in the manifest";
                 return Err(corrupt(&array, key, why).with_hint(
-                    "if it was written since, make the manifest again; the manifest must be of the same TARGET",
+                    "if it was written since then, create the manifest again; the manifest must be of the same TARGET",
                 ));
             }
             let prefix = array.hierarchy().format().chunk_prefix(array.path())?;

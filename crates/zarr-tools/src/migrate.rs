@@ -102,7 +102,7 @@ pub fn plan_migration(
         return Err(is_migrated(hierarchy));
     }
     if from == Dialect::Draft || to == Dialect::Draft {
-        let why = "the chunks of a draft's hierarchy lie elsewhere than those of v2 and v3";
+        let why = "a draft stores its chunks under other keys than v2 and v3";
         let hint = "copy it with `zarr copy --to v3` (library: `copy`)";
         return Err(argument(&**store, why).with_hint(hint));
     }
@@ -131,7 +131,7 @@ pub fn plan_migration(
     };
     let nodes: Vec<Node> = nodes.into_iter().filter(|node| is_own(node.path())).collect();
     if let Some((_, error)) = broken.into_iter().find(|(path, _)| is_own(path)) {
-        let hint = "`zarr validate` names what is broken, `zarr repair` may mend it";
+        let hint = "`zarr validate` names what is broken, and `zarr repair` may repair it";
         return Err(error.with_hint(hint));
     }
     let mut migration = Migration {
@@ -154,7 +154,7 @@ pub fn plan_migration(
         links.retain(|link| found.unkept(link).is_some());
     }
     for link in links {
-        let what = "it is a symbolic link out of the hierarchy, and is not followed; migrate the hierarchy that it leads to";
+        let what = "it is a symbolic link out of the hierarchy, which is not followed; migrate the hierarchy that it leads to";
         migration.not_kept.push(format!("/{link}: {what}"));
     }
     let mut obstacles = Vec::new();
@@ -237,7 +237,7 @@ fn link_to(store: &dyn Store, path: &NodePath) -> Option<String> {
 
 /// The error of a hierarchy that has the dialect already.
 fn is_migrated(hierarchy: &Hierarchy) -> Error {
-    let why = format!("this is a hierarchy in {} already", hierarchy.format_name());
+    let why = format!("this hierarchy is already in {}", hierarchy.format_name());
     Error::from(AccessError::Argument(why)).at_store(hierarchy.store().name())
 }
 
@@ -450,7 +450,7 @@ impl Migration {
             };
             if !is_as_planned(&found, value) {
                 let error = Error::from(AccessError::Exists("a different document"));
-                let hint = "give `--finish` the options of the migration; or, if the old or the new document was changed since, correct the wrong one";
+                let hint = "pass `--finish` together with the options of the migration; or, if the old or the new document was changed since, correct the wrong one";
                 return Err(at_key(error, &*store, key).with_hint(hint));
             }
         }

@@ -68,7 +68,7 @@ fn of_file(head: &[u8]) -> Option<&'static str> {
     {
         "a TIFF file"
     } else if head.starts_with(b"\x93NUMPY") {
-        "a NumPy file; `zarr put --format npy` takes it into an array"
+        "a NumPy file; `zarr put --format npy` writes it into an array"
     } else if head.starts_with(b"PAR1") {
         "a Parquet file"
     } else if head.starts_with(b"GRIB") {

@@ -416,8 +416,8 @@ pub fn refuse_other_name(url: &str) -> Result<()> {
     let other =
         OTHER_NAMES.iter().find(|ends| ends.0.iter().any(|it| it.eq_ignore_ascii_case(end)));
     let Some((_, format)) = other else { return Ok(()) };
-    let why = format!("a name that ends in `.{end}` is for {format}, and what is written is Zarr");
-    let mut hint = format!("call it `{stem}.zarr`, or `{stem}.zip` for a single file");
+    let why = format!("a name that ends in `.{end}` is for {format}, but the output is Zarr");
+    let mut hint = format!("name it `{stem}.zarr`, or `{stem}.zip` for a single file");
     if *format == "netCDF" {
         hint.push_str(&format!("; a netCDF dataset in Zarr may be `{name}#mode=nczarr,file`"));
     }
@@ -443,7 +443,7 @@ fn dialect_of_new(
         None | Some(Dialect::V3) => Ok((dialect, Dialect::V3)),
         Some(other) => {
             let why = format!("an archive `.ozx` holds OME-Zarr in v3, not {}", other.name());
-            let hint = "leave the format out, or call the archive `.zip`";
+            let hint = "leave the format out, or end the archive's name in `.zip`";
             Err(Error::from(AccessError::Argument(why)).at_store(url).with_hint(hint))
         }
     }

@@ -258,7 +258,7 @@ impl Transfer {
             }
         }
         self.to.erase(&place.to).map_err(at(to))?;
-        let why = "it was read back otherwise than it is in the source".into();
+        let why = "the object, read back, differs from the source".into();
         let error = Error::from(CodecError::Corrupt { codec: "copy", why });
         let hint = format!("the object was erased; {}", self.again);
         Err(error.at_store(self.to.name()).at_key(&place.to).with_hint(hint))

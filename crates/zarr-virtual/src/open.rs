@@ -62,7 +62,7 @@ pub(crate) fn options_of(
             let known = known.join("`, `");
             return Err(StoreError::invalid_url(
                 link,
-                format!("unknown option `{name}`; known are `{known}`"),
+                format!("unknown option `{name}`; expected one of `{known}`"),
             ));
         }
         options.retain(|(other, _)| other != name);
@@ -141,7 +141,7 @@ fn open_n5(
         None | Some("n5") => crate::n5::Axes::AsStored,
         Some("reversed") => crate::n5::Axes::Reversed,
         Some(other) => {
-            let why = format!("invalid option `axes={other}`; it is `n5` or `reversed`");
+            let why = format!("invalid option `axes={other}`; expected `n5` or `reversed`");
             return Err(StoreError::invalid_url(&format!("{link}::{url}"), why));
         }
     };

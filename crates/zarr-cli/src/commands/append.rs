@@ -48,7 +48,7 @@ pub(crate) struct Append {
     /// Format of standard input
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
-    /// Append all variables of the dataset at SRC to those of TARGET, which is one, too; SRC may also follow TARGET
+    /// Append the dataset at SRC to the dataset at TARGET; SRC may also follow TARGET
     #[cfg(feature = "plot")]
     #[arg(long, value_name = "SRC", conflicts_with = "format")]
     from: Option<String>,
@@ -116,8 +116,8 @@ impl Append {
                 session.warn_of(&[zarr::Warning {
                     place,
                     what: format!(
-                        "axis {axis} stays longer by {start}:{end}, as others have changed the shape since: what was not \
-                         stored there reads as the fill value"
+                        "axis {axis} keeps the new part {start}:{end}, because another program has changed the shape since; \
+                         elements that were not stored there read as the fill value"
                     ),
                 }]);
             }
@@ -172,7 +172,7 @@ impl Append {
                 names.iter().copied().filter(|name| !name.is_empty()),
             );
             let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            format!("no axis is called `{}`{near}", self.axis)
+            format!("there is no axis `{}`{near}", self.axis)
         })
     }
 }

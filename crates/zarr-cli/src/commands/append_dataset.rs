@@ -122,7 +122,7 @@ pub(super) fn append(
     }
     if let Some(path) = new.iter().find(|path| !targets.contains_key(*path)) {
         return Err(refuse(format!(
-            "{path} of {source} is not there; add it with `zarr copy`, or leave it out of SRC"
+            "{path} of {source} is missing in TARGET; add it with `zarr copy`, or leave it out of SRC"
         )));
     }
     if let Some(path) = old.iter().find(|path| !new.contains(path)) {
@@ -167,7 +167,7 @@ pub(super) fn append(
             growth.read(piece.selection)?;
         }
     }
-    let command = "the dataset has its old length, or some of its arrays the new one; the same command again completes it";
+    let command = "the dataset has its old length, or some of its arrays have the new one; run the same command again to complete it";
     interrupt::leaves(session, command);
     let bytes: u64 = growths.iter().map(added_bytes).sum();
     let progress = Progress::of_bytes(bytes, false);

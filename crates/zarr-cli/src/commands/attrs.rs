@@ -95,10 +95,10 @@ impl Attrs {
     fn change(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         interrupt::leaves(
             session,
-            "the attributes have all of the change or nothing of it, as `zarr attrs` says",
+            "either all of the change was made or none of it; `zarr attrs` shows which",
         );
         if let (Some(_), Some(key)) = (&self.path, &self.first) {
-            let why = format!("`{key}` is not expected where attributes are changed");
+            let why = format!("unexpected `{key}`: --set and --delete take no KEY");
             return Err(Failure::Usage(why));
         }
         let path = self.path.as_ref().or(self.first.as_ref()).map_or("/", String::as_str);

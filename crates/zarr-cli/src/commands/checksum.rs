@@ -186,7 +186,7 @@ impl Checked {
             (Ok(file), Ok(output)) if file == output => {
                 let file = file.display();
                 Err(Failure::Usage(format!(
-                    "{file} is what --manifest names; give another --output"
+                    "{file} is the file of --manifest; choose another --output"
                 )))
             }
             _ => Ok(()),

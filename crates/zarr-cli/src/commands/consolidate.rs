@@ -69,7 +69,7 @@ impl Consolidate {
             session.talk(if there {
                 "removed the consolidated metadata"
             } else {
-                "there are none"
+                "there are no consolidated metadata"
             });
         } else {
             let nodes = match group(&node) {

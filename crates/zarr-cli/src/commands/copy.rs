@@ -70,19 +70,18 @@ pub(crate) struct Copy {
     /// regard for that); or, for a netCDF dataset, nczarr-v2, nczarr-v3, or plain Zarr, zarr-v2, zarr-v3 [default: that of SRC]
     #[arg(long, value_name = "FORMAT", value_parser = parse::copy_to)]
     to: Option<CopyTo>,
-    /// Other chunks: lengths for all arrays with as many axes (100,10,10), or by name: along a dimension (time=100,lat=50), of an
-    /// array (t2m=100,10,10), along one dimension of an array (t2m:time=100); or a size (16MiB, t2m=16MiB), in the aspect of
-    /// the present chunks. The length -1 is the whole axis. Can be repeated; the most specific applies
+    /// New chunks: lengths for all arrays with as many axes (100,10,10), or by name: along a dimension (time=100,lat=50), of an
+    /// array (t2m=100,10,10), along one dimension of an array (t2m:time=100); or a size (16MiB, t2m=16MiB), in the proportions of\n    /// the present chunks. The length -1 is the whole axis. Can be repeated; the most specific applies
     #[arg(long, value_name = "SHAPE", value_parser = by_name::shape_rules, allow_hyphen_values = true)]
     chunks: Vec<ShapeRules>,
     /// Shards, whose chunks share one stored object (v3); in the form of --chunks, or `none` (t2m=none) for no shards
     #[arg(long, value_name = "SHAPE", value_parser = by_name::shard_rules, allow_hyphen_values = true)]
     shards: Vec<ShapeRules>,
-    /// Other codecs, in order, of all arrays or of one (t2m:zstd:3); `none` for none; can be repeated. What is before a
+    /// New codecs, in order, for all arrays or for one (t2m:zstd:3); `none` for none; can be repeated. What is before a
     /// colon is an array only if one has that name or path, and a codec follows
     #[arg(long, value_name = "[ARRAY:]NAME[:LEVEL]")]
     codec: Vec<String>,
-    /// Decode and encode every chunk again, also where the stored bytes could be copied as they are
+    /// Decode and encode every chunk again, even where the stored bytes could be copied as they are
     #[arg(long)]
     recode: bool,
     /// Keep the chunk keys of v2 in a copy to v3; not every reader of v3 supports them
@@ -91,10 +90,10 @@ pub(crate) struct Copy {
     /// Keep the metadata of OME-Zarr images as they are, instead of converting between 0.4 (v2) and 0.5 (v3)
     #[arg(long)]
     keep_attributes: bool,
-    /// Skip files that are not Zarr's, and name them
+    /// Skip files that are not Zarr's, and list them
     #[arg(long)]
     no_extra_files: bool,
-    /// Skip nodes that the copy's format cannot represent or whose document is broken, and name them
+    /// Skip nodes that the copy's format cannot represent or whose document is broken, and list them
     #[arg(long)]
     skip_unsupported: bool,
     /// How much memory the program may take, as in 256MiB [default: a quarter of the machine's]. If changing chunks needs more,
@@ -126,9 +125,7 @@ pub(crate) struct Copy {
     /// Copy only the arrays of these names or paths
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     select: Vec<String>,
-    /// Copy a part of one array, axis by axis, as in 0:4,::2,-1 or ...,-1; all axes stay. Of several: NAME=REGION, given once
-    /// for all arrays of a name, and once for a path, as in g/a or /a, which counts more; arrays that are not named are copied
-    /// whole
+    /// Copy a part of one array, axis by axis, as in 0:4,::2,-1 or ...,-1; all axes stay. For\n    /// several arrays: NAME=REGION, repeated; NAME is an array name or, taking precedence, a path such as g/a or /a. Other arrays\n    /// are copied whole
     #[arg(long, value_name = "[NAME=]REGION", allow_hyphen_values = true)]
     region: Vec<String>,
     /// Copy a part of each array by coordinates, as in time=2023-01:2023-07,lat=40:60: of all arrays with such a dimension; a point keeps
@@ -142,7 +139,7 @@ pub(crate) struct Copy {
     /// Check each chunk that is read of SRC against the lines of FILE, as `zarr checksum --manifest --chunks` prints for SRC
     #[arg(long, value_name = "FILE")]
     manifest: Option<String>,
-    /// Only say what would be copied
+    /// Only print what would be copied
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -289,11 +286,11 @@ impl Copy {
                 let (store, path) = (place.hierarchy.store().name(), &place.path);
                 // A copy that was killed after its last step is complete.
                 let what = if self.resume || self.part.is_some() {
-                    "no copy to it is under way; the copy may be complete: compare with `zarr diff`"
+                    "no copy to it is under way, so it may be complete: compare them with `zarr diff`"
                 } else {
-                    "nothing is overwritten; choose another DST or --at, or give --overwrite"
+                    "choose another DST or --at, or pass --overwrite"
                 };
-                Err(Failure::Usage(format!("{path} of {store} is there already, and {what}")))
+                Err(Failure::Usage(format!("{path} of {store} already exists; {what}")))
             }
             Err(e) if e.kind() != ErrorKind::NotFound => Err(e.into()),
             _ => Ok(()),
@@ -670,7 +667,7 @@ pub(super) fn part(text: &str) -> Result<(u64, u64), String> {
             Ok((part, parts))
         }
         _ => {
-            Err(format!("a part is I/N, as in 3/8, with I from 1 to N, and N at most {MOST_PARTS}"))
+            Err(format!("expected I/N, as in 3/8, with I from 1 to N, and N at most {MOST_PARTS}"))
         }
     }
 }

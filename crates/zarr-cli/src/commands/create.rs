@@ -90,8 +90,8 @@ pub(crate) struct Create {
 
 impl Create {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
-        let left = "the node is there as a whole or not at all, as `zarr info` says; the same command makes it, and erases \
-                    what --overwrite had not erased yet";
+        let left = "the node was created completely or not at all (see `zarr info`); run the same command again to create it, \
+                    and to erase what --overwrite had not erased yet";
         interrupt::leaves(session, left);
         let place = session.place(&self.target, self.format, Dialect::V3, &self.care)?;
         if !self.overwrite {

@@ -77,7 +77,9 @@ pub(super) fn regions(
     let mut wanted: Vec<(&str, &str)> = Vec::new();
     for item in items(text).map_err(refuse)? {
         let Some((name, selected)) = item.split_once('=') else {
-            return Err(refuse(format!("`{item}` is not name=coordinates, as in lat=40:60")));
+            return Err(refuse(format!(
+                "expected name=coordinates, as in lat=40:60, found `{item}`"
+            )));
         };
         let name = name.trim();
         if wanted.iter().any(|(other, _)| *other == name) {
@@ -96,7 +98,7 @@ pub(super) fn regions(
         let is_named = axes.is_empty() || axes.iter().any(|axis| axis.name.is_some());
         if is_nczarr && !is_named {
             return Err(refuse(format!(
-                "only NCZarr's own members name the dimensions of {}, which cannot be cut so; copy the dataset with `--to \
+                "the dimensions of {} are named only in NCZarr's metadata, so it cannot be cut by them; copy the dataset with `--to \
                  zarr-v3` first",
                 array.path()
             )));
@@ -128,8 +130,12 @@ pub(super) fn regions(
         let near = zarr::did_you_mean(name, known.iter().map(String::as_str));
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let known = if known.is_empty() { "none has a name".to_owned() } else { known.join(", ") };
-        return Err(refuse(format!("no dimension `{name}`; dimensions: {known}{near}")));
+        let known = if known.is_empty() {
+            "the axes have no names; select with --region".to_owned()
+        } else {
+            format!("dimensions: {}", known.join(", "))
+        };
+        return Err(refuse(format!("no dimension `{name}`; {known}{near}")));
     }
     Ok(regions)
 }
@@ -149,13 +155,13 @@ fn select(
     })?;
     let name = axis.name.as_deref().unwrap_or_default();
     if let Some(taken) = taken {
-        let what = format!("{name}={selected} is not there; took {taken} (nearest)");
+        let what = format!("there is no coordinate {name}={selected}; using the nearest, {taken}");
         session.warn_about(array, &[what]);
     }
     match along {
         Along::Steps { start, step, len } => Ok(Steps { start, step, len }),
         Along::List(_) => Err(Failure::Usage(format!(
-            "{}: `{name}={selected}` selects several parts of the axis, and a copy is of one; copy each part by itself",
+            "{}: `{name}={selected}` selects several parts of the axis, but a copy takes one; copy each part separately",
             place
         ))),
     }

@@ -215,7 +215,7 @@ fn speed(image: &Array, url: &str, folder: &Path, out: Out<'_>) -> Result<(), Fa
         tell(what, written, read, array.stored_size()?.bytes)?;
     }
     if cfg!(debug_assertions) {
-        writeln!(out, "This is a build without optimisation; one with it is faster.")?;
+        writeln!(out, "This build is not optimized; a release build is faster.")?;
     }
     Ok(writeln!(out)?)
 }

@@ -57,7 +57,7 @@ pub(crate) struct Diff {
     /// Do not compare elements
     #[arg(long)]
     metadata: bool,
-    /// Of arrays of different shapes, compare the elements that both have
+    /// For arrays of different shapes, compare the elements that both have
     #[arg(long)]
     common: bool,
     /// Maximum number of nodes to print, and of attributes, regions and elements for each [default: 10]
@@ -85,7 +85,7 @@ enum Ignored {
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| *number >= 0.0 && number.is_finite());
-    number.ok_or_else(|| "a number of at least 0 is expected".to_owned())
+    number.ok_or_else(|| "expected a number of at least 0".to_owned())
 }
 
 impl Diff {

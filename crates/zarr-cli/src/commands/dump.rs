@@ -40,13 +40,13 @@ pub(crate) struct Dump {
     /// Print definitions, and the data of coordinate variables
     #[arg(short = 'c', long, conflicts_with = "header")]
     coordinates: bool,
-    /// Of all data, print those of these variables: names, or paths such as /group/name
+    /// Print the data of only these variables: names, or paths such as /group/name
     #[arg(short = 'v', long, value_name = "NAME,…", value_delimiter = ',')]
     variables: Vec<String>,
-    /// Of all data, print those in these groups: names, or paths such as /group/inner, or /
+    /// Print the data in only these groups: names, or paths such as /group/inner, or /
     #[arg(short = 'g', long, value_name = "NAME,…", value_delimiter = ',')]
     groups: Vec<String>,
-    /// Print the kind of dataset and no more, as ncdump calls it
+    /// Print only the kind of dataset, as ncdump calls it
     #[arg(short = 'k', long)]
     kind: bool,
     /// Print special attributes, too: chunks, filters, byte order
@@ -62,11 +62,11 @@ pub(crate) struct Dump {
     #[cfg(feature = "plot")]
     #[arg(short = 't', long)]
     times: bool,
-    /// Print what elements stand for: unpacked, `_` where missing, times as dates
+    /// Print decoded elements: unpacked, `_` where missing, times as dates
     #[cfg(feature = "plot")]
     #[arg(long)]
     cf: bool,
-    /// How long lines of data may be
+    /// Maximum length of a line of data
     #[arg(short = 'l', long, value_name = "N", default_value = "80", value_parser = clap::value_parser!(u16).range(10..))]
     line: u16,
     /// Print help

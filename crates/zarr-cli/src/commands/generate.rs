@@ -57,7 +57,7 @@ impl Generate {
         }
         session.show_calls();
         let dataset = netcdf::create(session, &self.output, self.format.as_ref(), &self.care)?;
-        let left = "the dataset is not complete; `zarr rm TARGET --all` erases it, then the same command makes it anew";
+        let left = "the dataset is incomplete; erase it with `zarr rm TARGET --all`, then run the same command again";
         interrupt::leaves(session, left);
         if let Err(e) = document.write_to(&dataset) {
             netcdf::take_back(&dataset);

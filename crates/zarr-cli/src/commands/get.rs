@@ -197,7 +197,9 @@ impl Get {
     fn write(&self, session: &Session, format: Format, out: Out<'_>) -> Result<(), Failure> {
         session.refuse_missing(self.missing_chunks);
         if self.header && !matches!(format, Format::Csv | Format::Table) {
-            return Err(Failure::usage("--header is for --format csv; a table has a header"));
+            return Err(Failure::usage(
+                "--header is for --format csv; a table always has a header",
+            ));
         }
         let node = self.checked.open(session, &self.target)?;
         if let Some(output) = &self.output {
@@ -409,7 +411,7 @@ fn write_rows(
     let is_table = format == Format::Table;
     if is_table && elements.count().is_none_or(|count| count > MAX_IN_TABLE) {
         let why = format!(
-            "a table of more than {} elements is not made; choose a --region, or --format csv --header",
+            "a table has at most {} elements; choose a --region, or --format csv --header",
             human::count(MAX_IN_TABLE)
         );
         return Err(Failure::Usage(why));

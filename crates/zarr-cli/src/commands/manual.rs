@@ -16,7 +16,7 @@ use crate::session::Session;
 Examples:
   zarr man ~/.local/share/man/man1")]
 pub(crate) struct Manual {
-    /// The folder, which is made if it is not there
+    /// The folder, which is created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

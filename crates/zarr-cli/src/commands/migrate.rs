@@ -14,7 +14,7 @@ use crate::parse::{self, Written};
 use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Give a hierarchy documents of another format (v2 to v3, v3 to v2) without touching its chunks
+/// Convert a hierarchy's metadata to another format (v2 to v3, v3 to v2) without touching its chunks
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +41,7 @@ pub(crate) struct Migrate {
     /// Write the new hierarchy to this place, with the chunks copied as they are stored, and leave TARGET as it is
     #[arg(long, value_name = "PLACE", conflicts_with_all = ["finish", "keep_fill"])]
     into: Option<String>,
-    /// Keep the fill value of arrays whose missing values could only be kept by writing chunks, and name them
+    /// Keep the fill value of arrays whose missing values could only be kept by writing chunks, and list them
     #[arg(long)]
     keep_fill: bool,
     /// Keep the metadata of OME-Zarr images as they are, instead of converting between 0.4 (v2) and 0.5 (v3)
@@ -50,7 +50,7 @@ pub(crate) struct Migrate {
     /// Erase the old documents, once the new ones are there
     #[arg(long, visible_alias = "remove-old")]
     finish: bool,
-    /// Only say what would be written or erased
+    /// Only print what would be written or erased
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -122,7 +122,7 @@ impl Migrate {
         let source = session.open_to_copy(&Target::new(&self.target, "/"))?;
         if source.hierarchy().dialect() == self.to {
             let name = source.hierarchy().format_name();
-            let why = format!("{} is in {name} already; `zarr copy` copies it", self.target);
+            let why = format!("{} is already in {name}; copy it with `zarr copy`", self.target);
             return Err(Failure::Usage(why));
         }
         let written = Some(Written::from(self.to));
@@ -130,7 +130,7 @@ impl Migrate {
         if !place.begun && place.hierarchy.node(&place.path).is_ok() {
             let (store, path) = (place.hierarchy.store().name(), &place.path);
             return Err(Failure::Usage(format!(
-                "{path} of {store} is there already, and nothing is overwritten; choose another place"
+                "{path} of {store} already exists; choose another place"
             )));
         }
         let bar = Progress::of_bytes(0, false);

@@ -165,8 +165,8 @@ impl NetcdfPlugin {
         let others = rc.others();
         if self.slots.is_empty() {
             return ncrc::free_slots(&others).ok_or_else(|| {
-                let why = "other plug-ins have all slots of netCDF's library";
-                Failure::usage(format!("{}: {why}; take two of them away", rc.path.display()))
+                let why = "all slots of netCDF's library are taken by other plug-ins";
+                Failure::usage(format!("{}: {why}; remove two of them", rc.path.display()))
             });
         }
         let [first, second] = self.slots[..] else {
@@ -308,9 +308,8 @@ fn what_to_type(target: &str, entry: Option<&Entry>) -> Result<String, Failure> 
     if path.is_dir() {
         let documents = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
         let document = documents.into_iter().find(|name| path.join(name).is_file());
-        let document = document.ok_or_else(|| {
-            Failure::usage(format!("{place}: no document of Zarr is in this folder"))
-        })?;
+        let document = document
+            .ok_or_else(|| Failure::usage(format!("{place}: this folder has no Zarr documents")))?;
         return Ok(path.join(document).display().to_string());
     }
     let is_archive =

@@ -161,7 +161,9 @@ fn size(text: &str) -> Result<(u32, u32), String> {
                 "a figure must be at least {width}x{height}; --bare draws one pixel per element, without axes"
             ))
         }
-        None => Err(format!("write it as in 800x600, at most {MOST_SIDE} a side")),
+        None => {
+            Err(format!("expected a size like 800x600, with at most {MOST_SIDE} pixels a side"))
+        }
     }
 }
 
@@ -249,11 +251,14 @@ impl Plot {
             path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
         match extension.as_deref() {
             Some("png") => Ok(Place::Png(path)),
-            Some("svg") if self.bare => Err(Failure::usage("--bare is pixels; give -o FILE.png")),
-            Some("svg") => Ok(Place::Svg(path)),
-            _ => {
-                Err(Failure::Usage(format!("{}: pictures are .png or .svg files", path.display())))
+            Some("svg") if self.bare => {
+                Err(Failure::usage("--bare draws pixels, which need a PNG; pass -o FILE.png"))
             }
+            Some("svg") => Ok(Place::Svg(path)),
+            _ => Err(Failure::Usage(format!(
+                "{}: unknown extension; use .png or .svg",
+                path.display()
+            ))),
         }
     }
 
@@ -287,7 +292,7 @@ impl Plot {
                     name,
                     known.ok_or_else(|| {
                         Failure::Usage(format!(
-                            "opacity `{opacity}` of --overlay: it is from 0 to 1"
+                            "invalid opacity `{opacity}` in --overlay: expected a number from 0 to 1"
                         ))
                     })?,
                 )
@@ -656,7 +661,10 @@ fn arrays(node: &Node) -> Result<Vec<Array>, Failure> {
 
 fn along(elements: &Elements) -> Result<Vec<Along>, String> {
     let Some(steps) = elements.steps() else {
-        return Err("a picture is made of steps along each axis, as in 0:9:2, not of a list".into());
+        return Err(
+            "a picture needs evenly spaced elements along each axis, as in 0:9:2, not a list"
+                .into(),
+        );
     };
     Ok(steps
         .iter()

@@ -124,7 +124,7 @@ impl Put {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
         let elements = self.which.of_target(session, &self.target, &array)?;
-        let left = "what was written until now stays, of an archive nothing; the same command writes all of it again";
+        let left = "what has been written stays, except in an archive; run the same command again to write all of it";
         interrupt::leaves(session, left);
         let result = match &self.value {
             None => write(&array, &elements, self.format, (STDIN, &mut io::stdin().lock())),

@@ -18,7 +18,7 @@ use crate::parse::{self, Shape};
 use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Add the levels of lower resolution that an OME-Zarr image and its labels lack, or the variables of a map
+/// Add missing levels of lower resolution to an OME-Zarr image and its labels, or to the variables of a map
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -60,11 +60,11 @@ pub(crate) struct Pyramid {
     #[arg(long, value_name = "METHOD", value_parser = str::parse::<PyramidMethod>)]
     method: Option<PyramidMethod>,
     /// How many elements become one from level to level, as in 2; or along each axis, as in z=2,y=2,x=2 [default: 2 along y and x,
-    /// and along z as soon as it is as fine]
+    /// and along z once it is as fine]
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     factor: Option<Factor>,
     /// How many levels the image has at the end, with the base [default: until one is a single chunk]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = levels)]
     levels: Option<usize>,
     /// The chunks of new levels [default: those of the base, unless they have more than 16 MiB]
     #[arg(long, value_name = "SHAPE", value_parser = parse::shape)]
@@ -90,7 +90,7 @@ pub(crate) struct Pyramid {
     /// Continue an unfinished pyramid, if there is one, with its original options
     #[arg(long)]
     resume: bool,
-    /// Erase what a pyramid that is under way has written, and begin anew
+    /// Erase what an unfinished pyramid has written, and start over
     #[arg(long, conflicts_with_all = ["resume", "part", "finish"])]
     restart: bool,
     /// Make one of N parts, I from 1 to N; other processes make the others, at any time
@@ -99,7 +99,7 @@ pub(crate) struct Pyramid {
     /// Make the levels above all parts, and write the documents
     #[arg(long)]
     finish: bool,
-    /// Only say which levels would be made
+    /// Only print which levels would be made
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -113,10 +113,16 @@ enum Factor {
     ByAxis(Vec<(String, u64)>),
 }
 
+fn levels(text: &str) -> Result<usize, String> {
+    text.trim().parse().map_err(|_| {
+        "expected the number of levels, with the base, as in 4; without --levels, all are made until one is a single chunk"
+            .to_owned()
+    })
+}
+
 /// `2`, or `z=1,y=2,x=2`.
 fn factor(text: &str) -> Result<Factor, String> {
-    let why =
-        || "a factor is a number, as in 2, or one for each axis, as in z=2,y=2,x=2".to_owned();
+    let why = || "expected a number, as in 2, or one for each axis, as in z=2,y=2,x=2".to_owned();
     if !text.contains('=') {
         return text.trim().parse().map(Factor::All).map_err(|_| why());
     }
@@ -144,7 +150,7 @@ impl Pyramid {
             Node::Array(array) => {
                 let place = human::place(array.hierarchy(), array.path());
                 let why =
-                    "this is an array; name the group of its image, or of maps that of its dataset";
+                    "this is an array; give the group of its image or, for a map, of its dataset";
                 return Err(Failure::Usage(format!("{place}: {why}")));
             }
         };

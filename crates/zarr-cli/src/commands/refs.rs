@@ -128,7 +128,7 @@ impl Refs {
             let refused = MetadataError::CannotRepresent {
                 format: "the reference file",
                 what: format!("all of the data: {what}"),
-                hint: "leave it out with `--exclude`, or give no `--strict`".to_owned(),
+                hint: "leave it out with `--exclude`, or drop `--strict`".to_owned(),
             };
             return Err(Error::from(refused).into());
         }

@@ -99,7 +99,7 @@ impl Rename {
                 "the root cannot be the new path; `zarr copy` makes a hierarchy of a node"
                     .to_owned()
             } else if new == old {
-                format!("{old} has this path already")
+                format!("{old} already has this path")
             } else {
                 format!("{new} is inside {old}; choose a path outside")
             };
@@ -287,8 +287,8 @@ impl Folders {
         });
         let consolidated = if is_consolidated { hierarchy.consolidate().map(drop) } else { Ok(()) };
         renamed?;
-        let hint = "the node has its new path; there are no consolidated metadata any more: mend what is broken, then make \
-                    them again with `zarr consolidate`";
+        let hint = "the node was renamed, but there are no consolidated metadata now: repair what is broken, then run `zarr \
+                    consolidate`";
         consolidated.map_err(|e| e.with_hint(hint))?;
         if sync {
             for folder in [&self.from, &self.to].iter().filter_map(|path| path.parent()) {
@@ -303,7 +303,7 @@ impl Folders {
     /// Where the link that the node's folder is has to lead in its new place; `None` for a folder, and for a link that leads to the same
     /// place from there. Refuses a folder in which a relative link leads out of it, to another place from there.
     fn link(&self) -> Result<Option<PathBuf>, Failure> {
-        let failed = |e| Failure::Stream("cannot look at the links of the node", e);
+        let failed = |e| Failure::Stream("cannot read the symbolic links of the node", e);
         let (from, to) = (parent(&self.from), parent(&self.to));
         if from == to {
             return Ok(None);
@@ -329,7 +329,7 @@ impl Folders {
         let due = self.from.canonicalize().map_err(failed)?;
         if found != due {
             return Err(Failure::Usage(format!(
-                "{} is a relative symbolic link to {}, which cannot be told from the new path; make it absolute",
+                "{} is a relative symbolic link to {}, which cannot be reached by a relative path from the new place; make it absolute",
                 self.from.display(),
                 target.display()
             )));

@@ -67,8 +67,8 @@ impl Repair {
             None => (zarr::tools::absolute_url(&self.target.target), options),
         };
         if self.apply {
-            let left = "each step is done or not, and none loses a byte: .zarr-quarantine has what was moved; \
-                        the same command does the rest";
+            let left = "each step was made completely or not at all, and no byte is lost: what was moved is in .zarr-quarantine; \
+                        run the same command again for the rest";
             interrupt::leaves(session, left);
         }
         // Characters may be narrower than their documents say.
@@ -126,20 +126,20 @@ impl Repair {
         }
         let mut parts = Vec::new();
         if done > 0 {
-            parts.push(format!("{} made", human::plural(done, "step")));
+            parts.push(format!("{} done", human::plural(done, "step")));
         }
         if report.left > 0 {
             let what = if self.apply {
-                "left, see above"
+                "not done, see above"
             } else {
-                "to do; --apply makes those that are planned"
+                "to do; --apply carries out those that are planned"
             };
             parts.push(format!("{} {what}", human::plural(report.left, "step")));
         }
         if report.found_after > 0 {
             let problems = human::plural(report.found_after, "problem");
             parts.push(format!(
-                "{problems} that followed from these steps; look at them, then repair again"
+                "{problems} that appeared after these steps; check them, then run the repair again"
             ));
         }
         Err(Failure::No(format!("{url}: {}", parts.join("; "))))
@@ -250,7 +250,7 @@ impl Repair {
                 .with("left", left);
             writeln!(out, "{}", Json::from(object))?;
         } else if count == 0 {
-            writeln!(out, "nothing is in the quarantine")?;
+            writeln!(out, "the quarantine is empty")?;
         }
         match (left, session.is_json(), self.apply) {
             (0, ..) => Ok(()),
@@ -277,7 +277,7 @@ fn kind(name: &str) -> Result<ProblemKind, String> {
     known.copied().ok_or_else(|| {
         let known = zarr::did_you_mean(name, ProblemKind::ALL.iter().map(|kind| kind.name()));
         let hint = known.map_or(String::new(), |known| format!("; did you mean `{known}`?"));
-        format!("no kind of problem has this name{hint}")
+        format!("unknown kind of problem{hint}")
     })
 }
 
@@ -287,7 +287,7 @@ fn line(step: &RepairStep) -> String {
     let key = key.map_or(String::new(), |key| format!(", `{key}`"));
     let wrong = format!("{}{key}: {}: {}", step.path, step.problem, step.message);
     let state = match step.state {
-        StepState::Planned => "would",
+        StepState::Planned => "planned",
         StepState::Done => "done",
         StepState::Overtaken => "not needed",
         StepState::ByHand => "by hand",

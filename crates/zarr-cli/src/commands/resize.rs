@@ -48,7 +48,10 @@ impl Resize {
         if shape.len() != old.len() {
             let new = human::plural(shape.len() as u64, "length");
             let axes = if old.len() == 1 { "axis" } else { "axes" };
-            let why = format!("--shape has {new}, the array has {} {axes}", old.len());
+            let why = format!(
+                "--shape has {new}, the array has {} {axes}; give one length for each axis",
+                old.len()
+            );
             return Err(Failure::Usage(format!("{place}: {why}")));
         }
         let whole = session.in_its_hierarchy(&self.target, &array, &session.options()?)?;

@@ -59,8 +59,8 @@ impl Rm {
             Err(_) => None,
         };
         let foreign = foreign::keys(&hierarchy, &path)?;
-        let left = "documents are erased first, so that the node may be gone while chunks are left; the same command erases \
-                    those, too";
+        let left = "documents are erased first, so the node may be gone while chunks remain; run the same command again to erase \
+                    those";
         interrupt::leaves(session, left);
         hierarchy.erase(&path)?;
         if path.is_root() {
@@ -83,8 +83,7 @@ impl Rm {
         }
         if interrupted > 0 {
             let keys = human::plural(interrupted, "key");
-            let what =
-                format!("no document was there; erased {keys} that an interrupted erase left");
+            let what = format!("found no document; erased {keys} left by an interrupted erase");
             session.warn_of(&[Warning { place: path.to_string(), what }]);
             return Ok(());
         }

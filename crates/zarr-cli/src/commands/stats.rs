@@ -232,7 +232,7 @@ impl Stats {
             if let Some(percent) = self.quick {
                 writeln!(
                     out,
-                    "estimated from about {percent} % of the chunks, of each array one at least"
+                    "estimated from about {percent} % of the chunks, at least one of each array"
                 )?;
             }
         }

@@ -47,7 +47,7 @@ pub(super) fn axes(words: &[String], array: &Array) -> Result<Vec<usize>, Failur
                     let place = human::place(array.hierarchy(), array.path());
                     let there = match array.rank() {
                         0 => "the array is one element".to_owned(),
-                        rank => format!("there are {known}0 to {}", rank - 1),
+                        rank => format!("expected {known}0 to {}", rank - 1),
                     };
                     Failure::Usage(format!("{place}: there is no axis `{word}`; {there}"))
                 })

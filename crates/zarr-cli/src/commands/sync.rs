@@ -14,7 +14,7 @@ use crate::interrupt::STOPPED;
 use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Make a copy equal to its source again: copy only the stored objects that differ
+/// Update a copy: copy only the stored objects that differ from its source
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -49,7 +49,7 @@ pub(crate) struct Sync {
     /// Delete what SOURCE does not have, after printing a list
     #[arg(long)]
     delete: bool,
-    /// Neither copy nor delete files that are not Zarr's, and name them
+    /// Neither copy nor delete files that are not Zarr's, and list them
     #[arg(long)]
     no_extra_files: bool,
     /// Read each copied object back, and compare it with SOURCE

@@ -160,8 +160,10 @@ fn checked(report: &Report, level: Level) -> String {
     if report.inner_chunks > 0 {
         parts.push(human::plural(report.inner_chunks, "inner chunk"));
     }
-    if report.bytes > 0 {
-        parts.push(format!("{} decoded", human::size(report.bytes)));
-    }
-    format!("checked {} at level {}", parts.join(", "), level.name())
+    // These are the bytes as they are stored; what they decode to is not counted.
+    let read = match report.bytes {
+        0 => String::new(),
+        bytes => format!(" ({} read)", human::size(bytes)),
+    };
+    format!("checked {}{read} at level {}", parts.join(", "), level.name())
 }

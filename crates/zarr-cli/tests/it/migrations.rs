@@ -27,7 +27,7 @@ fn a_migration_into_another_place_has_the_same_chunks() {
         // The source is as it was.
         assert!(folder.good("info old").text().contains(&format!("in {from}")));
         let err = folder.bad(&format!("migrate old --to {to} --into new"), 2);
-        assert!(err.contains("is there already"), "{err}");
+        assert!(err.contains("already exists"), "{err}");
         let err = folder.bad(&format!("migrate new --to {to} --into other"), 2);
         assert!(err.contains("already"), "{err}");
         let err = folder.bad(&format!("migrate old --to {to} --into old/a/b"), 2);
@@ -50,4 +50,19 @@ fn what_would_be_encoded_again_is_refused_by_name() {
     assert!(err.contains("`zarr copy --to v2` encodes them again"), "{err}");
     assert!(!folder.path("new").exists());
     folder.good("copy s new --to v2");
+}
+
+/// What an interrupted migration left is told with the command that ends it.
+#[test]
+fn validate_names_the_command_that_finishes_a_migration() {
+    let folder = Folder::new();
+    folder.good("create s/a --format v2 --shape 4 --dtype int16");
+    folder.good("migrate s --to v3");
+    let run = folder.run("validate s");
+    assert_eq!(run.code, 1, "{run:?}");
+    let advice =
+        "run the same command again; if it is complete, add `--finish` to erase the old documents";
+    assert!(run.text().contains(advice), "{run:?}");
+    folder.good("migrate s --to v3 --finish");
+    folder.good("validate s");
 }

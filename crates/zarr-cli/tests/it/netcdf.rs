@@ -53,7 +53,7 @@ fn copy_refuses_before_it_writes() {
     assert_eq!(run.code, 2);
     let run = folder.run("copy m.zarr m.zarr --to nczarr-v2 --skip-unsupported");
     assert_eq!(run.code, 2, "{}", run.err);
-    assert!(run.err.contains("is there already"), "{}", run.err);
+    assert!(run.err.contains("already exists"), "{}", run.err);
     assert_eq!(folder.run("copy none.zarr nc.zarr --to nczarr-v3").code, 3);
 }
 

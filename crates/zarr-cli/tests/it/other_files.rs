@@ -163,7 +163,7 @@ fn arrays_with_unknown_keys_are_copied_whole() {
                 chunk
             );
         }
-        // Nothing that is there already is taken for a chunk.
+        // Nothing that already exists is taken for a chunk.
         folder.write(&format!("{what}-old.zarr/a/h/99"), "of another array");
         let why = folder.bad(&format!("copy {from} {what}-old.zarr"), 2);
         assert!(why.contains("h/99"), "{why}");

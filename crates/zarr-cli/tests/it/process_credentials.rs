@@ -90,7 +90,7 @@ fn a_program_that_fails_is_told_without_what_it_prints() {
     let json = r#"{"Version": 1, "AccessKeyId": "THEKEY", "SecretAccessKey": "hush"}"#;
     for (json, status, why) in [
         (json, 3, "`credential_process` of the profile `made` failed with exit status: 3"),
-        ("hush", 0, "printed no JSON"),
+        ("hush", 0, "did not print JSON"),
         (r#"{"Version": 1, "SecretAccessKey": "hush"}"#, 0, "printed no `AccessKeyId`"),
     ] {
         let folder = folder_with(json, status);

@@ -147,13 +147,13 @@ fn a_copy_never_erases_what_its_references_lead_to() {
     for place in ["a.zarr", "a.zarr/y"] {
         let node = if place == "a.zarr" { "a.json" } else { "a.json/y" };
         let why = folder.bad(&format!("copy {node} {place} --overwrite"), 2);
-        assert!(why.contains("its source is there"), "{why}");
+        assert!(why.contains("contains its source"), "{why}");
     }
     // That they may not be read is found out when it is too late.
     fs::create_dir(folder.path("refs")).unwrap();
     folder.good("refs a.zarr -o refs/a.json");
     let why = folder.bad("copy refs/a.json a.zarr --overwrite", 2);
-    assert!(why.contains("its source is there"), "{why}");
+    assert!(why.contains("contains its source"), "{why}");
     let why = folder.bad("sync a.json a.zarr --delete", 2);
     assert!(why.contains("the source is there"), "{why}");
     assert!(folder.good("get a.zarr/y").out == before);
@@ -165,7 +165,7 @@ fn a_copy_never_erases_what_its_references_lead_to() {
     {
         std::os::unix::fs::symlink("a.zarr", folder.path("link.zarr")).unwrap();
         let why = folder.bad("copy a.json link.zarr --overwrite", 2);
-        assert!(why.contains("its source is there"), "{why}");
+        assert!(why.contains("contains its source"), "{why}");
     }
 }
 

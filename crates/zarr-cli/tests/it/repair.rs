@@ -49,9 +49,11 @@ fn a_plan_writes_nothing_and_a_repair_tells_what_it_did() {
     let plan = folder.run("repair x.zarr");
     assert_eq!(plan.code, 1, "{plan:?}");
     assert!(plan.text().contains("/a, `a/c/0`: undecodable: gzip"), "{plan:?}");
-    assert!(plan.text().contains("    would: it moves to the quarantine, and reads as fill"));
+    assert!(plan.text().contains(
+        "    planned: move it to the quarantine; its elements then read as the fill value"
+    ));
     assert!(
-        plan.err.ends_with("x.zarr: 3 steps to do; --apply makes those that are planned\n"),
+        plan.err.ends_with("x.zarr: 3 steps to do; --apply carries out those that are planned\n"),
         "{plan:?}"
     );
     let plan = folder.run("repair x.zarr --json");
@@ -68,9 +70,9 @@ fn a_plan_writes_nothing_and_a_repair_tells_what_it_did() {
     assert_eq!(values(&url), before);
 
     let repaired = folder.good("repair x.zarr --apply");
-    assert!(
-        repaired.text().contains("    done: moved to `.zarr-quarantine/a/c/0`; it reads as fill")
-    );
+    assert!(repaired.text().contains(
+        "    done: moved to `.zarr-quarantine/a/c/0`; its elements now read as the fill value"
+    ));
     assert_eq!(
         folder.good("get x.zarr --path a --region 0:8 --format csv").text().trim(),
         "0,0,0,0,5,6,7,8".replace(',', "\n")
@@ -83,7 +85,7 @@ fn a_plan_writes_nothing_and_a_repair_tells_what_it_did() {
     assert_eq!(back.text().lines().count(), 3, "{back:?}");
     folder.good("repair x.zarr --restore --apply");
     assert_eq!(values(&url), before);
-    assert_eq!(folder.good("repair x.zarr --restore").text(), "nothing is in the quarantine\n");
+    assert_eq!(folder.good("repair x.zarr --restore").text(), "the quarantine is empty\n");
     assert_eq!(folder.run("repair nowhere.zarr").code, 3);
     assert_eq!(folder.run("repair x.zarr --level deep").code, 2);
 }

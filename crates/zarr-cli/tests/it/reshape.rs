@@ -93,7 +93,7 @@ fn input_that_cannot_be_taken_leaves_the_shape() {
         assert_eq!(folder.good("info t.zarr/a --json").out, before, "{options}");
     }
     let named = folder.feed("append t.zarr/a --axis tmie", b"[1]");
-    assert!(named.err.contains("no axis is called `tmie`; did you mean `time`?"), "{}", named.err);
+    assert!(named.err.contains("there is no axis `tmie`; did you mean `time`?"), "{}", named.err);
     fed(&folder, "append t.zarr/a --axis lat", b"[[7],[8]]");
     assert_eq!(get(&folder, "t.zarr/a"), "[[0,0,0,7],[0,0,0,8]]\n");
 }
@@ -162,7 +162,7 @@ fn the_new_path_may_begin_with_the_hierarchy() {
     folder.good("rename t.zarr/c d");
     folder.good("info t.zarr/d");
     let said = folder.bad("rename t.zarr/d t.zarr/d", 2);
-    assert!(said.contains("/d has this path already"), "{said}");
+    assert!(said.contains("/d already has this path"), "{said}");
 }
 
 /// The dimension of a coordinate keeps its name in all arrays that have it.

@@ -182,7 +182,7 @@ fn targets_that_are_no_copies_are_refused() {
         ("other", "not a copy"),
         ("like", "/a: other chunks"),
         ("group", "an array in one, a group in the other"),
-        ("old", "stored bytes of one are none of the other"),
+        ("old", "stored bytes of one format are not valid in the other"),
         ("files", "not a copy"),
         ("under", "a copy to this place is under way"),
         ("s", "one of the two is in the other"),

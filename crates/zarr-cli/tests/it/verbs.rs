@@ -139,16 +139,14 @@ fn create_minds_what_is_there() {
     for format in FORMATS {
         let create = format!("create {format} --path a --shape 2 --dtype int8");
         folder.good(&format!("{create} --format {format}"));
-        assert!(folder.bad(&create, 2).contains("is there already"));
+        assert!(folder.bad(&create, 2).contains("already exists"));
         assert_eq!(folder.feed(&format!("put {format}/a"), b"[1,2]").code, 0);
         folder.good(&format!("{create} --overwrite --fill 3"));
         assert_eq!(folder.good(&format!("get {format}/a")).text(), "[3,3]\n");
         folder.good(&format!("create {format} --path g --group --attr a=1"));
         assert_eq!(folder.good(&format!("attrs {format}/g")).text(), "a: 1\n");
         assert!(
-            folder
-                .bad(&format!("create {format} --path g --group"), 2)
-                .contains("is there already")
+            folder.bad(&format!("create {format} --path g --group"), 2).contains("already exists")
         );
         folder.good(&format!("create {format} --path g --group --overwrite"));
         assert_eq!(folder.good(&format!("attrs {format}/g")).text(), "");
@@ -402,7 +400,7 @@ fn an_interrupted_rm_can_be_repeated() {
             let told = folder.run(&again);
             assert_eq!(told.code, 0, "{}", told.err);
             assert!(
-                told.err.contains("erased 2 keys that an interrupted erase left"),
+                told.err.contains("erased 2 keys left by an interrupted erase"),
                 "{}",
                 told.err
             );
@@ -420,6 +418,6 @@ fn an_interrupted_rm_can_be_repeated() {
     folder.bad("rm whole", 2);
     let told = folder.run("rm whole --all");
     assert_eq!(told.code, 0, "{}", told.err);
-    assert!(told.err.contains("erased 2 keys that an interrupted erase left"), "{}", told.err);
+    assert!(told.err.contains("erased 2 keys left by an interrupted erase"), "{}", told.err);
     folder.bad("rm whole --all", 3);
 }

@@ -67,7 +67,9 @@ pub(crate) fn build(spec: &CodecSpec, context: &ChunkContext) -> Result<Codec, M
     };
     let compressor = COMPRESSORS.into_iter().find(|c| c.to_str() == Ok(name));
     let Some(compressor) = compressor else {
-        let why = format!("`{name}` is none of blosclz, lz4, lz4hc, snappy, zlib, zstd");
+        let why = format!(
+            "unknown compressor `{name}`; expected one of blosclz, lz4, lz4hc, snappy, zlib, zstd"
+        );
         return Err(parameters.invalid("cname", why));
     };
     let level = parameters.integer("clevel", 0..=9, (!own).then_some(5))? as u8;
@@ -503,7 +505,7 @@ mod tests {
         };
         assert_eq!(
             v3(("\"blocksize\":0", "\"blocksize\":0,\"nthreads\":1")),
-            "parameter `codecs: blosc: nthreads` is not supported; it is not a parameter of this codec"
+            "parameter `codecs: blosc: nthreads` is not supported; unknown parameter of this codec"
         );
         v3(("lz4", "lz5"));
         v3(("5", "10"));

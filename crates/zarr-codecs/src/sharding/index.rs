@@ -75,7 +75,7 @@ impl IndexForm {
     /// The index from its bytes.
     pub fn decode(&self, bytes: &[u8], counts: &[u64]) -> Result<Index, CodecError> {
         if self.size(counts) != Some(bytes.len() as u64) {
-            let why = format!("{} bytes do not hold the index", bytes.len());
+            let why = format!("{} bytes are too short for the index", bytes.len());
             return Err(CodecError::corrupt(CODEC, why));
         }
         let shape = shape_of(counts);

@@ -43,7 +43,7 @@ impl Mode {
             },
             other => {
                 let why = format!(
-                    "`{other}` is none of `reversible`, `fixed_rate`, `fixed_precision`, \
+                    "unknown mode `{other}`; expected one of `reversible`, `fixed_rate`, `fixed_precision`, \
                  `fixed_accuracy`, `expert`"
                 );
                 return Err(parameters.invalid("mode", why));

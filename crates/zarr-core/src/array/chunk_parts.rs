@@ -122,7 +122,7 @@ fn resolved(
     let place = part.place.clone().of_shape(out)?;
     if within.shape != place.shape {
         let (from, to) = (within.shape, place.shape);
-        let why = format!("elements of shape {from:?} do not fit a place of shape {to:?}");
+        let why = format!("elements of shape {from:?} do not fit a region of shape {to:?}");
         return Err(AccessError::Argument(why));
     }
     Ok((within.part, place.part))

@@ -77,7 +77,10 @@ impl CodecChain {
                     }
                     let next = codec.encoded(&inner)?;
                     if next.shape.len() > most_axes {
-                        let why = format!("makes {} axes, above {most_axes}", next.shape.len());
+                        let why = format!(
+                            "produces {} axes, more than the limit of {most_axes}",
+                            next.shape.len()
+                        );
                         return Err(refused(&spec, &why));
                     }
                     after = next.clone();
@@ -93,12 +96,15 @@ impl CodecChain {
                         after.data_type = after.data_type.in_other_order();
                     }
                     if serializer.replace(codec).is_some() {
-                        return Err(refused(&spec, "is a second codec that makes bytes of arrays"));
+                        return Err(refused(
+                            &spec,
+                            "is a second codec that turns arrays into bytes; a chain has exactly one",
+                        ));
                     }
                 }
                 Codec::BytesToBytes(codec) => {
                     if serializer.is_none() {
-                        let why = "works on bytes but comes before any codec that makes them";
+                        let why = "works on bytes, but comes before the codec that turns arrays into bytes";
                         return Err(refused(&spec, why));
                     }
                     after = codec.encoded(&after);

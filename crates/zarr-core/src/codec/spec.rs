@@ -134,10 +134,10 @@ impl<'a> Parameters<'a> {
                 self.invalid(
                     name,
                     format!(
-                        "{} is not an integer in {}..={}",
-                        json.brief(),
+                        "expected an integer from {} to {}, found {}",
                         range.start(),
-                        range.end()
+                        range.end(),
+                        json.brief()
                     ),
                 )
             }),
@@ -153,7 +153,9 @@ impl<'a> Parameters<'a> {
     pub fn boolean(&mut self, name: &'static str, default: bool) -> Result<bool, MetadataError> {
         match self.get(name) {
             None => Ok(default),
-            Some(json) => json.as_bool().ok_or_else(|| self.invalid(name, "is `true` or `false`")),
+            Some(json) => {
+                json.as_bool().ok_or_else(|| self.invalid(name, "expected `true` or `false`"))
+            }
         }
     }
 
@@ -164,7 +166,9 @@ impl<'a> Parameters<'a> {
     pub fn string(&mut self, name: &'static str) -> Result<Option<&'a str>, MetadataError> {
         match self.get(name) {
             None => Ok(None),
-            Some(json) => json.as_str().map(Some).ok_or_else(|| self.invalid(name, "is a string")),
+            Some(json) => {
+                json.as_str().map(Some).ok_or_else(|| self.invalid(name, "expected a string"))
+            }
         }
     }
 
@@ -183,7 +187,10 @@ impl<'a> Parameters<'a> {
             None => {
                 let known: Vec<String> =
                     words.iter().map(|(word, _)| format!("`{word}`")).collect();
-                Err(self.invalid(name, format!("`{word}` is none of {}", known.join(", "))))
+                Err(self.invalid(
+                    name,
+                    format!("unknown value `{word}`; expected one of {}", known.join(", ")),
+                ))
             }
         }
     }
@@ -196,7 +203,9 @@ impl<'a> Parameters<'a> {
         let list = self.get(name).and_then(Json::as_array);
         let list = list.ok_or_else(|| self.invalid(name, "expected a list of codecs"))?;
         let codecs: Option<Vec<CodecSpec>> = list.iter().map(CodecSpec::from_v3).collect();
-        codecs.ok_or_else(|| self.invalid(name, "each is a name, or an object with one"))
+        codecs.ok_or_else(|| {
+            self.invalid(name, "each codec must be a name, or an object with a name")
+        })
     }
 
     /// Ends the reading.
@@ -209,7 +218,7 @@ impl<'a> Parameters<'a> {
         match unknown {
             // zarr-python writes a stray `id` for `numcodecs.*` (F-104).
             Some((name, _)) if self.spec.dialect == Dialect::V3 && name != "id" => {
-                let hint = "it is not a parameter of this codec".into();
+                let hint = "unknown parameter of this codec".into();
                 let name = format!("codecs: {}: {name}", self.spec.name);
                 Err(Unsupported { what: "parameter", name, hint }.into())
             }
@@ -232,7 +241,10 @@ mod tests {
         assert_eq!(choice(&spec("end".into())).unwrap(), Some(2));
         assert_eq!(choice(&spec(Json::Null)).unwrap(), None);
         let why = choice(&spec("middle".into())).unwrap_err().to_string();
-        assert!(why.ends_with("location`: `middle` is none of `start`, `end`"), "{why}");
+        assert!(
+            why.ends_with("location`: unknown value `middle`; expected one of `start`, `end`"),
+            "{why}"
+        );
         assert!(choice(&spec(3u64.into())).is_err());
     }
 }

@@ -231,7 +231,7 @@ pub(crate) fn from_typestr(text: &str) -> Option<Result<(NumpyTime, Endian), Str
     Some(match NumpyTime::from_typestr(text) {
         Some(time) => Ok((time, endian)),
         None => Err(format!(
-            "`{text}`: a time is written as `<M8[ns]` or `<m8[25s]`, with a unit out of Y M W D h m s ms \
+            "invalid time type `{text}`: expected one like `<M8[ns]` or `<m8[25s]`, with one of the units Y M W D h m s ms \
              us ns ps fs as"
         )),
     })

@@ -71,7 +71,9 @@ impl NumpyTime {
             Length::Months(each) => first_of_month(each * self.units(count)),
             _ => self.nanoseconds(count).and_then(|n| Timestamp::from_nanosecond(n).ok()),
         };
-        moment.map(Some).ok_or_else(|| self.wrong(format!("{count} is none of jiff's timestamps")))
+        moment
+            .map(Some)
+            .ok_or_else(|| self.wrong(format!("{count} is out of range for a timestamp of jiff")))
     }
 
     /// The element that a moment is.
@@ -101,7 +103,8 @@ impl NumpyTime {
             return Ok(None);
         }
         let span = self.nanoseconds(count).and_then(SignedDuration::try_from_nanos_i128);
-        span.map(Some).ok_or_else(|| self.wrong(format!("{count} is none of jiff's durations")))
+        span.map(Some)
+            .ok_or_else(|| self.wrong(format!("{count} is out of range for a duration of jiff")))
     }
 
     /// The element that a span is.

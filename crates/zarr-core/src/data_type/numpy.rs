@@ -115,7 +115,9 @@ fn from_text(text: &str) -> Result<ParsedType, String> {
         "T" | "StringDType()" => {
             return Ok(ParsedType { data_type: DataType::String, endian: None });
         }
-        "O" => return Err("objects have any type; name the type of the array".into()),
+        "O" => {
+            return Err("NumPy objects have no fixed type; name the data type of the array".into());
+        }
         _ => {}
     }
     if let Some(parsed) = from_typestr(text) {
@@ -127,7 +129,7 @@ fn from_text(text: &str) -> Result<ParsedType, String> {
     };
     match named {
         Some(data_type) => Ok(ParsedType { data_type, endian: None }),
-        None => Err(format!("`{text}` is not a NumPy type that Zarr has")),
+        None => Err(format!("Zarr cannot represent the NumPy type `{text}`")),
     }
 }
 

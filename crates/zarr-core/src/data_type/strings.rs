@@ -53,7 +53,7 @@ pub(super) fn bytes_from_json(
         Json::String(text) => base64_decode(text).ok_or("it is not base64")?,
         // Z2-052: zero bytes.
         json if json.as_i64() == Some(0) && dialect != Dialect::V3 => vec![],
-        _ => return Err(format!("base64 text is expected, not {}", json.kind())),
+        _ => return Err(format!("expected base64 text, found {}", json.kind())),
     };
     if bytes.len() > len {
         return Err(format!("{} bytes do not fit elements of {len}", bytes.len()));
@@ -76,11 +76,11 @@ pub(super) fn utf32_from_json(
     let text = match json {
         Json::String(text) => text.as_str(),
         json if json.as_i64() == Some(0) && dialect != Dialect::V3 => "",
-        _ => return Err(format!("text is expected, not {}", json.kind())),
+        _ => return Err(format!("expected text, found {}", json.kind())),
     };
     let mut bytes: Vec<u8> = text.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect();
     if bytes.len() > len * 4 {
-        return Err(format!("it does not fit {len} code points"));
+        return Err(format!("it has more than {len} code points"));
     }
     bytes.resize(len * 4, 0);
     Ok(bytes)

@@ -35,15 +35,15 @@ pub(super) fn from_json(
         // Z2-044: zarr-python writes 0 for the empty object.
         (_, json) if dialect != Dialect::V3 && json.as_i64() == Some(0) => Vec::new(),
         (DataType::String, Json::String(text)) => text.clone().into_bytes(),
-        (DataType::String, _) => return Err("text is expected".into()),
+        (DataType::String, _) => return Err("expected text".into()),
         (DataType::Json, Json::String(text)) if text.is_empty() => Vec::new(),
         (DataType::Json, json) => json.to_string().into_bytes(),
         (_, Json::String(text)) => base64_decode(text).ok_or("it is not base64")?,
         (_, Json::Array(list)) => {
             let bytes = list.iter().map(|item| item.as_u64().and_then(|n| u8::try_from(n).ok()));
-            bytes.collect::<Option<_>>().ok_or("a list of bytes is expected")?
+            bytes.collect::<Option<_>>().ok_or("expected a list of bytes")?
         }
-        _ => return Err("base64 or a list of bytes is expected".into()),
+        _ => return Err("expected base64 text or a list of bytes".into()),
     })
 }
 

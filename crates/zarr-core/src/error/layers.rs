@@ -13,7 +13,7 @@ pub type Backend = Box<dyn StdError + Send + Sync>;
 #[non_exhaustive]
 pub enum StoreError {
     /// The key breaks the rules for keys, or this store's own.
-    #[error("key `{}` is not usable: {why}", .key.escape_debug())]
+    #[error("invalid key `{}`: {why}", .key.escape_debug())]
     InvalidKey {
         /// The key as given.
         key: String,
@@ -21,7 +21,7 @@ pub enum StoreError {
         why: String,
     },
     /// A URL that names no store.
-    #[error("`{}` names no store: {why}", .url.escape_debug())]
+    #[error("invalid store URL `{}`: {why}", .url.escape_debug())]
     InvalidUrl {
         /// The URL as given.
         url: String,
@@ -308,8 +308,9 @@ fn plain_verb(operation: &str) -> &str {
 pub enum AccessError {
     /// A region's rank is not the array's.
     #[error(
-        "{found} {} given, the array has {expected}; give one entry for each axis, `..` for all of one",
-        if *found == 1 { "axis" } else { "axes" }
+        "the selection has {found} {}, but the array has {expected} {}; give one entry for each axis, `..` for a whole axis",
+        if *found == 1 { "entry" } else { "entries" },
+        if *expected == 1 { "axis" } else { "axes" }
     )]
     Rank {
         /// The array's rank.
@@ -343,7 +344,7 @@ pub enum AccessError {
         len: u64,
     },
     /// The data given are not as many as the region needs.
-    #[error("region of {expected} elements, but {found} given")]
+    #[error("the region has {expected} elements, but {found} were given")]
     Count {
         /// Elements of the region.
         expected: u64,
@@ -359,15 +360,13 @@ pub enum AccessError {
         asked: &'static str,
     },
     /// Nothing is there.
-    #[error("nothing is there; looked for {looked_for}")]
+    #[error("not found; looked for {looked_for}")]
     NotFound {
         /// What was looked for.
         looked_for: String,
     },
     /// A document of attributes is there, and none that makes a node.
-    #[error(
-        "only attributes are there, in `{key}`; neither `.zarray` nor `.zgroup` is beside them"
-    )]
+    #[error("found only attributes, in `{key}`, without a `.zarray` or `.zgroup`")]
     AttributesAlone {
         /// The document of attributes.
         key: String,
@@ -380,8 +379,8 @@ pub enum AccessError {
         /// The command that finishes it.
         resume: String,
     },
-    /// Something is there already.
-    #[error("{0} is there already")]
+    /// Something already exists there.
+    #[error("{0} already exists")]
     Exists(&'static str),
     /// Keys that would be read as chunks of a new array are there, and no array has them: one that lost its document,
     /// or files of the user.
@@ -416,10 +415,10 @@ pub enum AccessError {
         copy: String,
     },
     /// Another array was created in the place of the one that a handle knows.
-    #[error("another array was created here since this one was opened; open it again")]
+    #[error("the array was replaced after it was opened; open it again")]
     Replaced,
     /// In each attempt another writer changed the key between the read and the write.
-    #[error("gave up after {attempts} rounds in which other writers were faster; try again")]
+    #[error("gave up after {attempts} attempts: another writer was faster each time; try again")]
     Conflict {
         /// How many attempts the call made.
         attempts: u32,

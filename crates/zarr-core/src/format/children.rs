@@ -37,7 +37,7 @@ pub(super) fn supposed_children(
             Ok(path) if !name.starts_with(reserved) => {
                 children.push(Child { path, kind: None, implicit: false });
             }
-            _ => warnings.push(format!("`{name}` is a name that no node may have; left out")),
+            _ => warnings.push(format!("skipped `{name}`: it is not a valid node name")),
         }
     }
     children

@@ -126,10 +126,12 @@ fn blosc(name: &str, level: Option<i64>) -> CodecSpec {
 fn whole(text: &str) -> Result<CodecSpec, String> {
     let json = Json::parse(text.as_bytes())?;
     let name =
-        json.get("name").and_then(Json::as_str).ok_or("member `name`, a text, is missing")?;
+        json.get("name").and_then(Json::as_str).ok_or("member `name`, a string, is missing")?;
     match json.get("configuration") {
         None => Ok(CodecSpec::v3(name, Object::new())),
         Some(Json::Object(configuration)) => Ok(CodecSpec::v3(name, configuration.clone())),
-        Some(other) => Err(format!("`configuration` is an object, not {}", other.kind())),
+        Some(other) => {
+            Err(format!("expected `configuration` to be an object, found {}", other.kind()))
+        }
     }
 }

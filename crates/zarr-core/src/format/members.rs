@@ -70,8 +70,8 @@ pub(super) fn object_of(
         }
         // That of a fill value is corrected, with a warning of its own.
         if has_bare_floats_besides(&json, &["fill_value"]) {
-            let what = "bare `NaN` or `Infinity` is not JSON; it is kept as it stands, but for a copy into a draft, which \
-                        writes it as a string";
+            let what = "bare `NaN` or `Infinity` is not JSON; it is kept as it is, except in copies to drafts, which write it as \
+                        a string";
             reading.tolerate(what).map_err(refuse)?;
         } else if !json.has_bare_floats() {
             let what =
@@ -155,7 +155,7 @@ pub(super) fn attributes_with_dimensions(
     if !names.is_empty() && names.iter().all(Option::is_none) {
         return Ok(attributes);
     }
-    let hint = "name every axis, or none, and let `_ARRAY_DIMENSIONS` say the same";
+    let hint = "name all axes or none, with the names in `_ARRAY_DIMENSIONS`";
     let names: Option<Vec<Json>> =
         names.iter().map(|name| name.as_deref().map(Json::from)).collect();
     let names = names.map(Json::Array);

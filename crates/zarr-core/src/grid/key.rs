@@ -97,7 +97,7 @@ fn separator_of(configuration: &Object, default: char) -> Result<char, MetadataE
         None => Ok(default),
         Some(Json::String(text)) => ChunkKeys::check_separator("chunk_key_encoding", text),
         Some(other) => {
-            let why = format!("expected a separator of text, found {}", other.brief());
+            let why = format!("expected a separator, found {}", other.brief());
             Err(MetadataError::invalid("chunk_key_encoding", why))
         }
     }

@@ -131,7 +131,7 @@ impl NewArray {
             }
         });
         if chunks.contains(&0) {
-            return Err(argument("a chunk has length 0; the shortest is 1".into()));
+            return Err(argument("a chunk has length 0; the minimum is 1".into()));
         }
         let mut metadata = ArrayMetadata::new(&shape, parsed.data_type, &chunks)?;
         metadata.grid = self.grid.or(metadata.grid);
@@ -218,7 +218,7 @@ pub(super) fn type_named(name: &str, registry: &Registry) -> Result<ParsedType, 
             python.or_else(|| crate::did_you_mean(name, names.chain(VARIABLE_TYPES)));
         let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
         format!(
-            "data type `{name}` is not known; {meant}write it as in `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`, \
+            "unknown data type `{name}`; {meant}expected one like `int32`, `float64`, `<i4`, `r24`, `|S7`, `<U5`, \
              `<M8[ns]`"
         )
     })

@@ -94,7 +94,11 @@ pub async fn rename_dimensions(
 ) -> Result<()> {
     let expected = array.state().metadata.rank();
     if names.len() != expected {
-        return Err(array.at(AccessError::Rank { expected, found: names.len() }));
+        let found = names.len();
+        return Err(array.at(AccessError::Argument(format!(
+            "expected {expected} {}, found {found}; give one for each axis",
+            if expected == 1 { "dimension name" } else { "dimension names" }
+        ))));
     }
     let names: Json = names.iter().map(|name| Json::from(name.as_str())).collect();
     match hierarchy.context.format.dialect() {

@@ -46,8 +46,8 @@ pub fn check_attributes(
             continue;
         }
         let why = format!(
-            "attribute `{name}` nests deeper than {ATTRIBUTE_DEPTH} levels, and no reader here takes a document of more than {MAX_DEPTH}; \
-             store the inner part as a text"
+            "attribute `{name}` nests deeper than {ATTRIBUTE_DEPTH} levels, and documents can have at most {MAX_DEPTH}; store \
+             the inner part as a string"
         );
         return Err(AccessError::Argument(why));
     }
@@ -63,7 +63,7 @@ pub fn new_documents(
     for name in path.names() {
         if TOOL_FOLDERS.contains(&name) {
             let why = format!(
-                "`{name}` cannot name a node: it is a folder of tools, which no listing shows; choose another name"
+                "`{name}` cannot name a node: tools use this name, and listings do not show it; choose another name"
             );
             return Err(AccessError::Argument(why).into());
         }

@@ -83,7 +83,7 @@ impl HierarchyContext {
     pub fn share(mut self, store: Arc<dyn Store>) -> Arc<HierarchyContext> {
         let capabilities = store.capabilities();
         if self.context.access == Access::ReadWrite && !capabilities.swap && capabilities.write {
-            let what = "the store cannot compare and swap; writers of one chunk are guarded within this process alone";
+            let what = "the store cannot compare and swap; writers of the same chunk are guarded only within this process";
             self.context.warn("store", vec![what.into()]);
         }
         self.unguarded = store;

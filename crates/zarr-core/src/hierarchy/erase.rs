@@ -319,8 +319,8 @@ async fn refuse_behind_link(context: &StoreContext, path: &NodePath) -> Result<(
             let folder = &below[..at];
             if is_link(context, &StorePrefix::new(format!("{folder}/"))?).await? {
                 let why = format!(
-                    "{path} is reached through the symbolic link `{folder}`, and erasing follows none; open what the link leads \
-                     to, and erase the node there"
+                    "{path} is reached through the symbolic link `{folder}`, which erasing does not follow; open the target of \
+                     the link, and erase the node there"
                 );
                 return Err(AccessError::Argument(why).into());
             }

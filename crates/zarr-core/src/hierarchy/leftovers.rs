@@ -69,7 +69,7 @@ pub async fn find_leftovers(
         (_, true) => {}
         (Some(true), false) => {
             let hint =
-                "create the array without purging; what lies there is then read as its chunks";
+                "create the array without purging; what is stored there is then read as its chunks";
             let lacks = StoreError::not_capable("find the chunks to purge", "listable");
             return Err(Error::from(lacks).with_hint(hint));
         }
@@ -78,7 +78,7 @@ pub async fn find_leftovers(
     let keys = match context.list_prefix(&prefix).await {
         // A writer may be forbidden to list a bucket, and some servers cannot list.
         Err(e) if mode.purge.is_none() && is_refusal(&e) => {
-            let what = "the store does not list its keys, so that chunks which an erased array left were not looked for";
+            let what = "the store cannot list its keys, so chunks left by an erased array were not looked for";
             context.warn(path.as_str(), vec![what.into()]);
             return Ok(Vec::new());
         }

@@ -163,7 +163,11 @@ fn reshape_and_cut<'a>(
             let old = state.metadata.shape.clone();
             let new = to(&old).map_err(|e| array.at(e))?;
             if new.len() != old.len() {
-                return Err(array.at(AccessError::Rank { expected: old.len(), found: new.len() }));
+                let (lengths, axes) = (new.len(), old.len());
+                return Err(array.at(AccessError::Argument(format!(
+                    "expected a shape of {axes} {}, found {lengths}; give one length for each axis",
+                    if axes == 1 { "length" } else { "lengths" }
+                ))));
             }
             if new == old {
                 return Ok(Reshaped { state, old, cut_off: Ok(()), copied: Ok(()) });
@@ -337,8 +341,10 @@ pub(super) fn longer_by(
         (Some(more), _) if found.is_multiple_of(slice) => more,
         (None, Some(along)) => along,
         (Some(_), _) => {
-            let expected = found.div_ceil(slice).saturating_mul(slice);
-            return Err(AccessError::Count { expected, found });
+            return Err(AccessError::Argument(format!(
+                "{found} {} not fill whole slices along axis {axis}; give a multiple of {slice} elements",
+                if found == 1 { "element does" } else { "elements do" }
+            )));
         }
         (None, None) => {
             let why = "an array with another axis of length 0 takes no elements: resize it";

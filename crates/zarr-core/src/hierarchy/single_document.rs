@@ -69,7 +69,7 @@ pub async fn open_single_document(
     }
     Ok(match (found.pop(), found.is_empty()) {
         (Some(only), true) => {
-            let what = "a document of May 2019, which says nothing of where chunks lie; they are looked for as in June 2019";
+            let what = "documents of May 2019 do not say where chunks are stored; looking for them as in June 2019";
             let place = only.key().to_string();
             Some(HierarchyContext::new(
                 store,

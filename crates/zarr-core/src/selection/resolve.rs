@@ -171,7 +171,7 @@ fn points(coordinates: Vec<Vec<u64>>, shape: &[u64]) -> Result<Resolved, AccessE
         if list.len() != count {
             let found = list.len();
             let why = format!(
-                "points have {count} coordinates along axis 0, but {found} along axis {axis}; each has one along every axis"
+                "points have {count} coordinates along axis 0, but {found} along axis {axis}; each point needs one along every axis"
             );
             return Err(AccessError::Argument(why));
         }
@@ -214,7 +214,8 @@ fn blocks(chunks: SelectionExpr, metadata: &ArrayMetadata) -> Result<Resolved, A
         return Err(AccessError::Argument("the array's grid is unknown".into()));
     };
     let counts: Vec<u64> = (0..shape.len()).map(|axis| grid.count(axis, shape[axis])).collect();
-    let chunks = chunks.of(&counts, metadata.dimension_names.as_deref())?.part;
+    let selected = chunks.of(&counts, metadata.dimension_names.as_deref());
+    let chunks = selected.map_err(|error| in_grid(error, &counts))?.part;
     if !chunks.has_axes() {
         let why = "blocks are selected axis by axis, not by points or a mask";
         return Err(AccessError::Argument(why.into()));
@@ -230,6 +231,14 @@ fn blocks(chunks: SelectionExpr, metadata: &ArrayMetadata) -> Result<Resolved, A
     });
     let part = ResolvedSelection::outer(elements.collect::<Result<Vec<_>, _>>()?.into_iter());
     Ok(Resolved { shape: part.lengths(), part })
+}
+
+/// The same error, which says that it counts blocks, not elements.
+fn in_grid(error: AccessError, counts: &[u64]) -> AccessError {
+    match error {
+        AccessError::TooLarge { .. } => error,
+        other => AccessError::Argument(format!("in the grid of {counts:?} blocks: {other}")),
+    }
 }
 
 /// The elements of a chunk along an axis, without those beyond the array.
@@ -335,7 +344,7 @@ mod tests {
         );
         assert_eq!(
             why(Selection::points([vec![1, 2, 3], vec![1, 2]])),
-            "points have 3 coordinates along axis 0, but 2 along axis 1; each has one along every axis"
+            "points have 3 coordinates along axis 0, but 2 along axis 1; each point needs one along every axis"
         );
         assert_eq!(
             why(Selection::named("lon", 1)),

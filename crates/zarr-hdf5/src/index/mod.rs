@@ -263,7 +263,8 @@ impl EntryFormat {
             0 if entry_length == offset => 0,
             1 if (offset + 5..=offset + 12).contains(&entry_length) => entry_length - offset - 4,
             0 | 1 => {
-                let what = format!("entries of {entry_length} bytes do not hold a chunk's place");
+                let what =
+                    format!("entries of {entry_length} bytes are too short for a chunk's place");
                 return Err(place.damaged(what));
             }
             _ => {

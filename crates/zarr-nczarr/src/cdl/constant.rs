@@ -70,7 +70,8 @@ impl<'a> Constant<'a> {
                 Constant::Byte(_) => Type::Byte,
                 Constant::Text(_) => {
                     return Err(
-                        "texts and numbers are in one list; make two attributes of it".into()
+                        "a list cannot have both texts and numbers; make two attributes of it"
+                            .into(),
                     );
                 }
                 Constant::Fill => {
@@ -167,7 +168,7 @@ impl<'a> Constant<'a> {
                 (Constant::Fill, Values::Bool(fill)) => values.extend(fill.first()),
                 (Constant::Number(_), _) => match self.integer::<u8>()? {
                     number @ (0 | 1) => values.push(number == 1),
-                    number => return Err(format!("{number} is neither TRUE nor FALSE")),
+                    number => return Err(format!("expected TRUE or FALSE, found {number}")),
                 },
                 _ => return Err("expected TRUE or FALSE".into()),
             },

@@ -221,7 +221,7 @@ pub(super) fn measure(
                         _ => "values",
                     };
                     let why = format!(
-                        "there are {count} {what}, and room for {room}; take some away, or make a dimension longer"
+                        "there are {count} {what}, and room for {room}; remove some, or make a dimension longer"
                     );
                     return Err(here.error(at, why));
                 }

@@ -140,7 +140,7 @@ pub(super) fn unescape_text(written: &str) -> Result<Vec<u8>, (usize, String)> {
                 None if bytes.len() == 2 && escaped == b'0' => (0, 2),
                 None => {
                     let why =
-                        "`\\` and a digit want three octal digits up to `\\377`, as in `\\012`";
+                        "`\\` before a digit needs three octal digits up to `\\377`, as in `\\012`";
                     return Err((at, why.into()));
                 }
             },

@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, CdlError> {
     let end = parser.lexer.next()?;
     if end.token != Token::End {
         let why = format!(
-            "the dataset ended with its `}}`, and here is {}; take it away",
+            "expected the end of the text after the dataset's `}}`, found {}",
             describe(end.token)
         );
         return Err(parser.lexer.error(end.start, why));
@@ -115,8 +115,7 @@ impl<'a> Parser<'a> {
     fn group(&mut self, name: String, parent: Option<usize>, depth: usize) -> Result<(), CdlError> {
         let opened = self.wants('{', "where a group begins")?;
         if depth > MAX_DEPTH {
-            return self
-                .error(opened, format!("groups lie more than {MAX_DEPTH} deep in each other"));
+            return self.error(opened, format!("groups are nested more than {MAX_DEPTH} deep"));
         }
         let number = self.scope.group(name, parent);
         let mut section = Section::None;
@@ -166,7 +165,7 @@ impl<'a> Parser<'a> {
         self.check_name(name, at)?;
         if !self.scope.take_name(group, name) {
             let why = format!(
-                "a variable or group `{name}` is there already; choose another name for this {what}"
+                "a variable or group `{name}` already exists; choose another name for this {what}"
             );
             return self.error(at, why);
         }
@@ -375,7 +374,7 @@ impl<'a> Parser<'a> {
             self.check_name(&dimension.name, at)?;
             let name_of = dimension.name.clone();
             if !self.scope.declare_dimension(group, dimension) {
-                return self.error(at, format!("a dimension `{name_of}` is there already"));
+                return self.error(at, format!("duplicate dimension `{name_of}`"));
             }
             let lexeme = self.lexer.next()?;
             match lexeme.token {
@@ -480,8 +479,7 @@ impl<'a> Parser<'a> {
             return self.error(at, why);
         }
         if is_reserved(&name) {
-            let why =
-                format!("the attribute `{name}` is kept for NCZarr itself; choose another name");
+            let why = format!("the attribute `{name}` is reserved for NCZarr; choose another name");
             return self.error(at, why);
         }
         if let Some(variable) = variable.filter(|_| name == FILL) {
@@ -489,7 +487,7 @@ impl<'a> Parser<'a> {
             fill.or_else(|why| self.error(at, why))?;
         }
         if !self.scope.declare_attribute(group, variable, attribute) {
-            let why = format!("the attribute `{name}` is there already; the last one counts");
+            let why = format!("duplicate attribute `{name}`; the last one is used");
             self.warnings.push(self.lexer.error(at, why));
         }
         Ok(())
@@ -500,7 +498,7 @@ impl<'a> Parser<'a> {
         let declared = self.scope.variable(variable);
         let path = self.scope.path(variable).to_owned();
         if self.data.contains_key(&path) {
-            return self.error(at, format!("there are data of `{}` already", declared.name));
+            return self.error(at, format!("duplicate data of `{}`", declared.name));
         }
         let dimensions = self.scope.dimensions(declared);
         let unlimited = dimensions.clone().map(|dimension| dimension.unlimited).collect();

@@ -262,7 +262,7 @@ fn filter_of(text: &str) -> Result<Filter, String> {
             },
         },
         Some(number) => {
-            let why = "is not known; known are 1 (deflate), 2 (shuffle), 3 (fletcher32), 307 (bzip2), 32001 (blosc) \
+            let why = "is not known; expected one of 1 (deflate), 2 (shuffle), 3 (fletcher32), 307 (bzip2), 32001 (blosc) \
                        and 32015 (zstd)";
             return Err(format!("the filter {number} {why}"));
         }

@@ -70,8 +70,7 @@ impl<'a> Lexer<'a> {
                 _ => self.at += 1,
             }
         }
-        Err(self
-            .error(start, "the dataset's name has no `{` behind it; begin with `netcdf NAME {`"))
+        Err(self.error(start, "expected `{` after the dataset's name; begin with `netcdf NAME {`"))
     }
 
     /// The next token.
@@ -117,7 +116,7 @@ impl<'a> Lexer<'a> {
                 (b'/', b'*') => {
                     let rest = &self.text[self.at + 2..];
                     let Some(len) = rest.find("*/") else {
-                        let why = "the comment that begins here has no end; close it with `*/`";
+                        let why = "unterminated comment; close it with `*/`";
                         return Err(self.error(self.at, why));
                     };
                     self.at += len + 4;
@@ -169,10 +168,7 @@ impl<'a> Lexer<'a> {
             }
         }
         let quote = char::from(quote);
-        Err(self.error(
-            start,
-            format!("what is quoted from here on has no end; close it with `{quote}`"),
-        ))
+        Err(self.error(start, format!("unterminated quote; close it with `{quote}`")))
     }
 }
 

@@ -61,7 +61,7 @@ impl NcFormat {
                 Json::parse_tolerant(text.as_bytes()).ok()?.0
             }
         };
-        reading.tolerate("numbers, words or characters that are not JSON are understood").ok()?;
+        reading.tolerate("numbers, words or characters that are not JSON are accepted").ok()?;
         let Json::Object(members) = json else { return Some(json.to_string().into()) };
         let members = members.into_iter().map(|(name, value)| {
             let value = if is_attribute(&name) { value } else { value.into_standard() };

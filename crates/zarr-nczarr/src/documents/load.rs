@@ -199,7 +199,7 @@ impl<'a> Loader<'a> {
     fn group(&mut self, path: &str, depth: usize) -> Result<Group> {
         let at = self.node_path(path)?;
         if depth > MAX_DEPTH {
-            let why = format!("groups are nested deeper than {MAX_DEPTH}");
+            let why = format!("groups are nested more than {MAX_DEPTH} deep");
             return Err(Error::from(MetadataError::invalid(GROUPS, why)).at_path(&at));
         }
         let node = self.hierarchy.group(&at).map_err(|e| match e.kind() {

@@ -179,7 +179,7 @@ fn references(
     for (axis, reference) in document.references.iter().enumerate() {
         let group = reference.rsplit_once('/').map_or("", |(group, _)| group);
         if !reference.starts_with('/') || root.group(group).is_none() {
-            return Err(wrong(format!("dimension `{reference}` lies in no group")));
+            return Err(wrong(format!("dimension `{reference}` is in no group")));
         }
         let Some(dimension) = root.dimension(reference) else {
             return Err(wrong(format!("dimension `{reference}` is not declared")));

@@ -51,7 +51,8 @@ impl VariableContext<'_> {
     ) -> Result<(Array, schema::Storage)> {
         let ty = variable.ty;
         if !ty.is_atomic() && self.nczarr() && self.dialect() == Dialect::V2 {
-            let hint = "netcdf-c opens no dataset that has it; take NCZarr of v3, or plain Zarr";
+            let hint =
+                "netcdf-c cannot open a dataset that has it; use NCZarr in v3, or plain Zarr";
             let hint = hint.into();
             let unsupported = Unsupported { what: "type", name: ty.name().into(), hint };
             return Err(MetadataError::from(unsupported).into());
@@ -114,7 +115,7 @@ impl VariableContext<'_> {
         }
         let array = builder.create().map_err(|e| match e.cause() {
             Cause::Access(AccessError::Exists(_)) => e.with_hint(
-                "an array that the dataset does not list lies there; erase it, or choose another name",
+                "there is an array that the dataset does not list; erase it, or choose another name",
             ),
             _ => e,
         })?;

@@ -60,8 +60,9 @@ impl Variable {
         };
         let stored = entry.array.stored_chunks()?;
         if stored > 0 {
-            let why =
-                format!("`{name}` is said before elements are written; {stored} chunks are stored");
+            let why = format!(
+                "`{name}` must be set before elements are written; {stored} chunks are stored"
+            );
             return Err(self.at(AccessError::Argument(why)));
         }
         let fill = [Dialect::V3, Dialect::V2]

@@ -107,13 +107,13 @@ impl Layer {
         }
         let Some((x, y, place)) = found.place else {
             return Err(MapError::Refused(format!(
-                "it is not known where {path} is in {}: it needs `spatial:transform`, a `GeoTransform`, or coordinates of x and y that rise or fall",
+                "the position of {path} in {} is unknown: it needs `spatial:transform`, a `GeoTransform`, or coordinates of x and y that rise or fall",
                 crs.title()
             )));
         };
         if subject.meaning.scalar(&subject.array.data_type()).is_none() {
             return Err(MapError::Refused(format!(
-                "{path} has elements of type {}, which are no real numbers",
+                "{path} has elements of type {}, which are not real numbers",
                 subject.array.data_type()
             )));
         }

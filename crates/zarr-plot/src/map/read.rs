@@ -110,10 +110,10 @@ impl Source<'_> {
                 let group = path.parent().unwrap_or_else(NodePath::root);
                 format!("add levels of lower resolution: `zarr pyramid SOURCE{group} --convention geo`")
             }
-            None => "ask for a larger zoom, or add levels of lower resolution, which `multiscales` of its group lists".to_owned(),
+            None => "request a larger zoom, or add levels of lower resolution, which `multiscales` of its group lists".to_owned(),
         };
         let why = format!(
-            "this tile touches {} MiB of chunks of {path}, and at most {most} MiB are decoded for one; {remedy}",
+            "this tile needs {} MiB of chunks of {path}, but at most {most} MiB are decoded for a tile; {remedy}",
             mib(bytes)
         );
         Err(MapError::TooLarge(why))

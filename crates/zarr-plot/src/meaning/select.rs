@@ -84,7 +84,7 @@ fn positions(
                 texts.iter().take(20).map(|text| format!("`{text}`")).collect();
             let more = if texts.len() > known.len() { ", …" } else { "" };
             let known = known.join(", ");
-            return Err(format!("no coordinate is `{text}`; there are {known}{more}{near}"));
+            return Err(format!("there is no coordinate `{text}`; there are {known}{more}{near}"));
         }
         return Ok((along(equal), None));
     }
@@ -231,7 +231,7 @@ fn nearest(
     if away <= limit * (1.0 + 1e-9) {
         if count > 1 {
             return Err(format!(
-                "{count} coordinates are {taken}, which is nearest to `{text}`: select all of them by `{taken}`, or one by its \
+                "{count} coordinates are {taken}, the nearest to `{text}`: select all of them with `{taken}`, or one by its \
                  position"
             ));
         }
@@ -242,7 +242,7 @@ fn nearest(
         (Reach::HalfStep, _) | (Reach::Seconds(_), None) => {
             format!("`{text}` is out of range; {range}; --nearest takes {taken}")
         }
-        _ => format!("no coordinate is so near to `{text}`; the nearest is {taken}, {range}"),
+        _ => format!("no coordinate is near enough to `{text}`; the nearest is {taken}, {range}"),
     })
 }
 
@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(within("1e9", Reach::Any), Ok((Along::range(0..1), Some("90".into()))));
         assert_eq!(within("58.5", Reach::Within(1.5)).unwrap().0, Along::range(1..2));
         let why = within("50", Reach::Within(1.5)).unwrap_err();
-        assert!(why.contains("no coordinate is so near to `50`; the nearest is 60"), "{why}");
+        assert!(why.contains("no coordinate is near enough to `50`; the nearest is 60"), "{why}");
         assert_eq!(within("50", Reach::Seconds(1.5)).unwrap().0, Along::range(1..2));
         assert!(within("10", Reach::Seconds(1.5)).is_err());
         let mut time = numbers(&[0.0, 1.0]);
@@ -413,9 +413,9 @@ mod tests {
         assert_eq!(positions(&odd, "5"), Ok(Along::range(3..4)));
         assert_eq!(positions(&odd, "4"), Ok(Along::range(3..4)));
         let why = positions(&odd, "1.9").unwrap_err();
-        assert!(why.contains("2 coordinates are 2, which is nearest to `1.9`"), "{why}");
+        assert!(why.contains("2 coordinates are 2, the nearest to `1.9`"), "{why}");
         let any = super::positions(&odd, "-7", Reach::Any, false).unwrap_err();
-        assert!(any.contains("2 coordinates are 1, which is nearest to `-7`"), "{any}");
+        assert!(any.contains("2 coordinates are 1, the nearest to `-7`"), "{any}");
         let texts = ["a", "b", "a"].map(str::to_owned).to_vec();
         let named = Coordinates { texts: Some(texts), ..Coordinates::default() };
         assert_eq!(positions(&named, "a"), Ok(Along::List(vec![0, 2])));

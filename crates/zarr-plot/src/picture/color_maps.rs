@@ -88,7 +88,7 @@ impl FromStr for ColorMap {
                 Some(near) => format!("; did you mean `{near}`?"),
                 None => format!("; there are {}", NAMES.join(", ")),
             };
-            PictureError::Refused(format!("no colour map is called `{text}`{hint}"))
+            PictureError::Refused(format!("unknown colour map `{text}`{hint}"))
         })
     }
 }

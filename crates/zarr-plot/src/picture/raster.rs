@@ -184,7 +184,10 @@ impl Raster {
 
     /// The error of a raster that cannot be a PNG.
     fn no_png(&self, why: &str) -> PictureError {
-        PictureError::Refused(format!("{} × {} pixels are no PNG: {why}", self.width, self.height))
+        PictureError::Refused(format!(
+            "cannot make a PNG of {} × {} pixels: {why}",
+            self.width, self.height
+        ))
     }
 }
 

@@ -122,7 +122,7 @@ impl Subject {
         let group = group.map(|path| hierarchy.group(&path)).transpose()?;
         let Some(group) = group else {
             return Err(PictureError::Refused(
-                "labels are shown over images of OME-Zarr, and this array is none".into(),
+                "labels can be shown only over OME-Zarr images, and this array is not one".into(),
             ));
         };
         let found = label_images(&group)?;
@@ -133,7 +133,7 @@ impl Subject {
             } else {
                 format!("there are {}", known.join(", "))
             };
-            return Err(PictureError::Refused(format!("no labels are called `{name}`; {known}")));
+            return Err(PictureError::Refused(format!("there are no labels `{name}`; {known}")));
         };
         let mut best: Option<Array> = None;
         for level in

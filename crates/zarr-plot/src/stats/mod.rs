@@ -233,13 +233,13 @@ fn check(request: &Request<'_>) -> Result<()> {
     if let Some(percent) =
         request.percentiles.iter().find(|percent| !(0.0..=100.0).contains(*percent))
     {
-        return Err(argument(format!("a percentile is a number from 0 to 100, not {percent}")));
+        return Err(argument(format!("expected a percentile from 0 to 100, found {percent}")));
     }
     if let Some(share) = request.share.filter(|&share| !(share > 0.0 && share <= 1.0)) {
-        return Err(argument(format!("a share is above 0 and at most 1, not {share}")));
+        return Err(argument(format!("expected a share above 0 and at most 1, found {share}")));
     }
     match &request.histogram {
-        Some(Bins::Count(0)) => Err(argument("a histogram has at least one bin".into())),
+        Some(Bins::Count(0)) => Err(argument("a histogram needs at least one bin".into())),
         Some(Bins::Count(bins)) if *bins > MOST_BINS => {
             Err(argument(format!("a histogram has at most {MOST_BINS} bins, not {bins}")))
         }

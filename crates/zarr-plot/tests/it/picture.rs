@@ -238,7 +238,7 @@ fn labels_are_shown_over_an_image() {
     let raster = subject.show(&first(&subject), &style, None).unwrap().raster;
     assert_eq!(raster.rgba, [100, 100, 100, 255, 150, 150, 150, 255, 100, 100, 100, 255]);
     let why = subject.labels("gone").unwrap_err().to_string();
-    assert_eq!(why, "no labels are called `gone`; there are cells");
+    assert_eq!(why, "there are no labels `gone`; there are cells");
 }
 
 #[test]

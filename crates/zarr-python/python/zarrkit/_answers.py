@@ -10,10 +10,10 @@ from ._zarrkit import Array, Group
 
 #: Functions of zarr-python, xarray and the program.
 _FUNCTIONS = {
-    "append": "an array appends: zarrkit.open_array(place, 'r+').append(values, axis=0)",
+    "append": "append to an array: zarrkit.open_array(place, 'r+').append(values, axis=0)",
     "array": "zarrkit.create(place, data=values) stores an array",
     "compare": "zarrkit.diff(a, b) compares",
-    "consolidate_metadata": "a group consolidates: zarrkit.open_group(place, 'r+').consolidate()",
+    "consolidate_metadata": "consolidate a group: zarrkit.open_group(place, 'r+').consolidate()",
     "convert": "zarrkit.copy(source, target, to='v3') converts",
     "empty": "zarrkit.create(place, shape=..., dtype=...) makes an array",
     "group": "zarrkit.open_group(place, 'a') opens a group or creates it",
@@ -22,11 +22,11 @@ _FUNCTIONS = {
     "migrate": "zarrkit.copy(source, target, to='v3') converts",
     "open_dataset": "xarray.open_dataset(place, engine='zarrkit') opens a dataset",
     "open_zarr": "xarray.open_dataset(place, engine='zarrkit') opens a dataset",
-    "plot": "the program that cargo installs plots: zarr plot",
+    "plot": "use the program that cargo installs: zarr plot",
     "rechunk": "zarrkit.copy(source, target, chunks={'time': 100}) rechunks",
     "save": "zarrkit.create(place, data=values) stores an array",
-    "serve": "the program that cargo installs serves: zarr serve",
-    "stats": "the program that cargo installs has statistics: zarr stats",
+    "serve": "use the program that cargo installs: zarr serve",
+    "stats": "use the program that cargo installs: zarr stats",
     "tree": "zarrkit.open_group(place).tree() draws a group",
 }
 
@@ -42,9 +42,9 @@ _OF_ARRAYS = {
     "dimension_names": "array.dims has the names of the dimensions",
     "dimensions": "array.dims has the names of the dimensions",
     "load": "array[...] reads all elements",
-    "plot": "the program that cargo installs plots: zarr plot",
+    "plot": "use the program that cargo installs: zarr plot",
     "sel": "select by position, as in array.isel(lat=0), or by coordinate with xarray",
-    "to_dask": "array.dask() makes an array of Dask",
+    "to_dask": "array.dask() makes a Dask array",
     "to_numpy": "array[...] reads all elements",
     "to_xarray": "xarray.open_dataset(place, engine='zarrkit') opens its group",
     "values": "array[...] reads all elements",

@@ -37,7 +37,7 @@ def _rebuild(cls, args, attributes):
 
 
 class ArgumentError(ZarrError, ValueError):
-    """The caller asked for something that cannot be."""
+    """The request is invalid."""
 
     kind = "argument"
 
@@ -64,14 +64,14 @@ class ReadOnlyError(ZarrError, PermissionError):
 
 
 class ExistsError(ZarrError, FileExistsError):
-    """Something is there already."""
+    """Something already exists there."""
 
     kind = "exists"
     errno = errno.EEXIST
 
 
 class NotFoundError(ZarrError, FileNotFoundError):
-    """Nothing is there."""
+    """Nothing was found there."""
 
     kind = "not_found"
     errno = errno.ENOENT

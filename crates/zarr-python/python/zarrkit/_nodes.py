@@ -230,7 +230,7 @@ def open_consolidated(url: Any, mode: Literal["r", "r+"] = "r", **options: Any) 
 def full(shape: Lengths, fill_value: Any, *, store: Any = None, dtype: Any = None, **keywords: Any) -> Array:
     """Creates an array at the path or URL `store` whose elements all are `fill_value`; the other keywords are those of `create`."""
     if store is None:
-        raise TypeError('say where the array is to be: store="data.zarr/x", or store="memory://x" for one in memory')
+        raise TypeError('give the place of the new array: store="data.zarr/x", or store="memory://x" for one in memory')
     if dtype is None:
         dtype = np.asarray(fill_value).dtype
     return create(store, shape=shape, dtype=dtype, fill_value=fill_value, **keywords)
@@ -263,16 +263,16 @@ def _keywords(
     keywords = locals()
     keywords["attrs"] = _dict(attrs, "attrs")
     if not isinstance(overwrite, bool):
-        raise TypeError(f"`overwrite` is True or False, not {overwrite!r}")
+        raise TypeError(f"`overwrite` must be True or False, not {overwrite!r}")
     for name, value in (("order", order), ("separator", separator)):
         if not isinstance(value, str | None):
-            raise TypeError(f"`{name}` is a text, not {value!r}")
+            raise TypeError(f"`{name}` must be a string, not {value!r}")
     return keywords
 
 
 def _dict(mapping: Any, what: str) -> dict[str, Any] | None:
     if mapping is not None and not isinstance(mapping, Mapping):
-        raise TypeError(f"`{what}` is a mapping of names to values, such as a dict, not {type(mapping)}")
+        raise TypeError(f"`{what}` must be a mapping of names to values, such as a dict, not {type(mapping)}")
     return None if mapping is None else dict(mapping)
 
 
@@ -367,7 +367,7 @@ def move_node(group: Group, source: str, dest: str) -> None:
     if node.path == "/" or not node.path.startswith(f"{above}/"):
         raise ArgumentError(f"{source!r} is not a member of {plain(group.path)}")
     if dest.strip("/") in group:
-        raise ExistsError(f"{plain(new)} is there already; erase it first with `del group[{dest!r}]`")
+        raise ExistsError(f"{plain(new)} already exists; erase it first with `del group[{dest!r}]`")
     # What a copy cannot keep would be lost with the source: such a node stays where it is.
     copy(node, f"{group.store.rstrip('/')}{new}", keep_keys=True, keep_attributes=True, strict=True)
     try:
@@ -428,7 +428,7 @@ class AsType:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
-            raise ValueError("the elements are in a store: reading them is a copy")
+            raise ValueError("the elements are in a store, so reading them makes a copy")
         return np.asarray(self[...], dtype=dtype)
 
     def __repr__(self) -> str:

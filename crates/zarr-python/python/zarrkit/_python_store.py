@@ -39,11 +39,11 @@ def url_of(target):
         )
     url = _expanded(os.fspath(target))
     if not isinstance(url, str):
-        raise TypeError(f"cannot open {target!r}: a path or URL is a str or a pathlib.Path, not bytes; os.fsdecode makes one")
+        raise TypeError(f"cannot open {target!r}: a path or URL must be a str or a pathlib.Path, not bytes; convert it with os.fsdecode")
     try:
         url.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"cannot open {url!r}: the name is not UTF-8; rename it, or make a link to it") from None
+        raise ValueError(f"cannot open {url!r}: the name is not UTF-8; rename it, or create a link to it") from None
     return url
 
 

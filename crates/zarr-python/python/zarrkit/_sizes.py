@@ -15,4 +15,4 @@ def bytes_of(size: int | str | None) -> int | None:
             return int(float(match[1]) * _UNITS[match[2].lower()])
     elif hasattr(size, "__index__") and not isinstance(size, bool) and 0 <= size < 2**63:
         return int(size)
-    raise ValueError(f'{size!r} is not a number of bytes, such as 2**30 or "512MiB"')
+    raise ValueError(f'expected a number of bytes, such as 2**30 or "512MiB", not {size!r}')

@@ -239,7 +239,7 @@ def _buffer(value, prototype):
 
 def _bytes(value):
     if not isinstance(value, Buffer):
-        raise TypeError(f"a value is a Buffer of zarr-python's, not {type(value).__name__}")
+        raise TypeError(f"a value must be a Buffer of zarr-python, not {type(value).__name__}")
     return value.to_bytes()
 
 

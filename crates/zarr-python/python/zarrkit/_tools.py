@@ -11,6 +11,7 @@ from typing import Any
 from . import _errors, _zarrkit
 from ._sizes import bytes_of
 from ._tree_progress import TreeProgress, callback
+from ._zarr_words import with_answers
 from ._zarrkit import Array, Group, Plan
 
 __all__ = [
@@ -55,14 +56,14 @@ def _texts(name: str, value: str | Iterable[str] | None) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, Iterable):
-        raise TypeError(f"`{name}` is a text, or several, not {type(value)}")
+        raise TypeError(f"`{name}` must be a string or several strings, not {type(value)}")
     return [value] if isinstance(value, str) else list(value)
 
 
 def _flag(name: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    raise TypeError(f"`{name}` is True or False, not {value!r}")
+    raise TypeError(f"`{name}` must be True or False, not {value!r}")
 
 
 def _format(to: str | int | None) -> str | None:
@@ -71,7 +72,7 @@ def _format(to: str | int | None) -> str | None:
         return to
     if isinstance(to, int) and not isinstance(to, bool):
         return str(to)
-    raise TypeError(f"`to` is the name of a format, such as \"v3\", not {type(to)}")
+    raise TypeError(f"`to` must be the name of a format, such as \"v3\", not {type(to)}")
 
 
 #: What the length -1, a whole axis, is to the library.
@@ -109,7 +110,7 @@ def _shapes(option: str, given: Shapes) -> tuple[list[int] | None, list[dict[str
             every, of_size = _shapes(option, value)
             rules += of_size
         elif not isinstance(name, str):
-            raise TypeError(f"`{option}` has names of arrays and dimensions, or `...` for all, not {name!r}")
+            raise TypeError(f"`{option}` must have names of arrays and dimensions, or `...` for all, not {name!r}")
         elif isinstance(value, Mapping):
             rules += [{"array": name, "dimension": dimension, "len": _len(length)} for dimension, length in value.items()]
         elif isinstance(value, str):
@@ -129,7 +130,7 @@ def _named_codecs(codecs: Any) -> tuple[list[str] | None, list[dict[str, Any]]]:
         return _codecs(codecs), []
     for name in codecs:
         if name is not ... and not isinstance(name, str):
-            raise TypeError(f"`codecs` has names of arrays, or `...` for all, not {name!r}")
+            raise TypeError(f"`codecs` must have names of arrays, or `...` for all, not {name!r}")
     rules = [{"array": name, "codecs": _codecs(value) or []} for name, value in codecs.items() if name is not ...]
     return _codecs(codecs.get(...)), rules
 
@@ -161,6 +162,7 @@ class CopyReport:
     notes: list[str] = field(default_factory=list)
 
 
+@with_answers
 def copy(
     src: Source,
     dst: Any,
@@ -238,6 +240,7 @@ def copy(
     return CopyReport(0, 0, plan.not_kept, plan.skipped, plan.notes)
 
 
+@with_answers
 def plan_copy(
     src: Source,
     dst: Any,
@@ -317,14 +320,14 @@ def _how(
 
 def _refuses(missing: str) -> bool:
     if missing not in ("fill", "error"):
-        raise ValueError(f'missing is "fill" or "error", not {missing!r}')
+        raise ValueError(f'`missing` must be "fill" or "error", not {missing!r}')
     return missing == "error"
 
 
 def _verify(verify: bool | str) -> str | None:
     if isinstance(verify, str):
         if verify not in ("stored", "data"):
-            raise ValueError(f'verify is True, False, "stored" or "data", not {verify!r}')
+            raise ValueError(f'`verify` must be True, False, "stored" or "data", not {verify!r}')
         return verify
     return "stored" if _flag("verify", verify) else None
 
@@ -336,7 +339,7 @@ def _part(part: str | tuple[int, int]) -> tuple[int, int]:
     except ValueError:
         number, parts = 0, 0
     if not 1 <= number <= parts <= 100_000:
-        raise ValueError(f"a part is \"I/N\" with I from 1 to N, as in \"3/8\", not {part!r}")
+        raise ValueError(f"`part` must be \"I/N\" with I from 1 to N, as in \"3/8\", not {part!r}")
     return number, parts
 
 
@@ -727,7 +730,7 @@ def sync(
     the source and `storage_options` for the target.
     """
     if compare not in ("times", "sizes", "content"):
-        raise ValueError(f"`compare` is \"times\", \"sizes\" or \"content\", not {compare!r}")
+        raise ValueError(f"`compare` must be \"times\", \"sizes\" or \"content\", not {compare!r}")
     asked = {
         "compare": compare,
         "delete": _flag("delete", delete),
@@ -846,7 +849,7 @@ def _shards_of_levels(shards: Sequence[int] | str | None) -> list[int] | None:
     if isinstance(shards, str):
         if shards == "none":
             return []
-        raise ValueError(f"`shards` is a shape, or \"none\", not {shards!r}")
+        raise ValueError(f"`shards` must be a shape or \"none\", not {shards!r}")
     return [int(length) for length in shards]
 
 
@@ -906,7 +909,7 @@ class References:
         place = os.path.abspath(os.fspath(path))
         real = os.path.realpath(place)
         if self._raw.reads(place):
-            raise ValueError(f"{place} is what the references are to, or a file in it; give another path")
+            raise ValueError(f"{place} is one of the files that the references are to, or inside one; give another path")
         if os.path.lexists(place) and not _flag("overwrite", overwrite):
             raise FileExistsError(f"{place} exists; overwrite=True replaces it")
         text = self._raw.json(os.path.dirname(place) if _flag("relative", relative) else None)
@@ -952,13 +955,13 @@ def refs(
     files = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     texts = [os.fspath(file) for file in files]
     if not all(isinstance(text, str) for text in texts):
-        raise TypeError("`sources` are paths or URLs, not bytes; os.fsdecode makes them")
+        raise TypeError("`sources` must be paths or URLs, not bytes; convert them with os.fsdecode")
     name = _format(to)
     name = {"2": "v2", "3": "v3"}.get(name or "", name)
     if name not in (None, "v2", "v3"):
-        raise ValueError(f'`to` is "v2" or "v3", not {to!r}')
+        raise ValueError(f'`to` must be "v2" or "v3", not {to!r}')
     if not hasattr(_zarrkit, "_refs"):
-        raise _errors.UnsupportedError("this build of zarrkit has no references; a build with the feature `references` has")
+        raise _errors.UnsupportedError("this build of zarrkit does not support references; use a build with the feature `references`")
     asked = {
         "axis": axis,
         "inline": bytes_of(inline),
@@ -968,5 +971,5 @@ def refs(
     }
     made = References(_zarrkit._refs(texts, asked, _dict(source_options), threads), len(texts))
     if _flag("strict", strict) and made.lost:
-        raise _errors.UnsupportedError(f"not everything can be referred to: {made.lost[0]}; exclude it, or leave out strict=True")
+        raise _errors.UnsupportedError(f"some data cannot be referred to: {made.lost[0]}; exclude it, or leave out strict=True")
     return made

@@ -23,7 +23,7 @@ def callback(progress: bool | Callable[[TreeProgress], Any] | None, what: str, *
     if progress is True:
         return _Bar(what, bytes)
     if not callable(progress):
-        raise TypeError(f"`progress` is True, False or a function of one argument, not {type(progress)}")
+        raise TypeError(f"`progress` must be True, False or a function of one argument, not {type(progress)}")
     return progress
 
 

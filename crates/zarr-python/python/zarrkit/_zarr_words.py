@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: What other packages call a keyword of `create`.
 _SAME = {
@@ -35,8 +40,35 @@ _ANSWERS = {
     "store": "the place is the first argument",
 }
 
+#: What people call a keyword of `copy`, after those of `create` and of the program.
+_OF_COPY = {
+    "format": "to",
+    "zarr_format": "to",
+    "dialect": "to",
+    "codec": "codecs",
+    "compressor": "codecs",
+    "compressors": "codecs",
+    "target_options": "storage_options",
+}
+
 #: Codecs of numcodecs that v3 has under a name of its own.
 _CORE = ("blosc", "crc32c", "gzip", "zstd")
+
+
+def with_answers(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, which names the keyword that is meant by one that it does not have."""
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **keywords: P.kwargs) -> R:
+        for name in keywords:
+            if name not in known:
+                near = [_OF_COPY[name]] if name in _OF_COPY else get_close_matches(name, known, 1)
+                meant = f"; did you mean {near[0]!r}?" if near else ""
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{meant}")
+        return function(*args, **keywords)
+
+    return checked
 
 
 def codec_of(codec: Any, dtype: Any = None) -> str | dict[str, Any]:
@@ -50,7 +82,7 @@ def codec_of(codec: Any, dtype: Any = None) -> str | dict[str, Any]:
         codec = codec.get_config()
     if not isinstance(codec, Mapping):
         raise TypeError(
-            f"a codec is a text such as \"zstd:3\", a dict with a name and a configuration, or a codec of numcodecs or zarr.codecs, not {type(codec)}"
+            f"a codec must be a string such as \"zstd:3\", a dict with a name and a configuration, or a codec of numcodecs or zarr.codecs, not {type(codec)}"
         )
     if "id" not in codec:
         return dict(codec)
@@ -158,7 +190,7 @@ def _serializer(serializer: Any) -> list[Any]:
     if name in ("vlen-utf8", "vlen-bytes"):
         return []
     if name == "sharding_indexed":
-        raise TypeError("zarrkit takes shards by a keyword of their own: give shards=(…) and chunks=(…), and leave `serializer` out")
+        raise TypeError("zarrkit has a separate keyword for shards: give shards=(…) and chunks=(…), and leave `serializer` out")
     return [codec]
 
 
@@ -173,7 +205,7 @@ def _separator(encoding: Any) -> str:
         return str(separator)
     if isinstance(encoding, (tuple, list)) and len(encoding) == 2:
         return str(encoding[1])
-    raise TypeError(f"`chunk_key_encoding` is a dict with a separator, or give separator=\"/\", not {encoding!r}")
+    raise TypeError(f"`chunk_key_encoding` must be a dict with a separator, not {encoding!r}; or give separator=\"/\"")
 
 
 def dialect_of(zarr_format: Any, dialect: str | None) -> str | None:
@@ -181,7 +213,7 @@ def dialect_of(zarr_format: Any, dialect: str | None) -> str | None:
     if zarr_format is None:
         return dialect
     if zarr_format not in (2, 3):
-        raise ValueError(f"`zarr_format` is 2 or 3, not {zarr_format!r}; `dialect` is \"v2\", \"v3\" or \"draft\"")
+        raise ValueError(f"`zarr_format` must be 2 or 3, not {zarr_format!r}; `dialect` is \"v2\", \"v3\" or \"draft\"")
     if dialect not in (None, f"v{zarr_format}"):
         raise TypeError(f"dialect={dialect!r} and zarr_format={zarr_format} are not the same; give one of them")
     return f"v{zarr_format}"

@@ -140,7 +140,7 @@ def _array(target: Any, mode: str, storage_options: dict[str, Any] | None) -> Ar
 def _checked(x: Any, array: Array) -> da.Array:
     """The Dask array, if its elements are those that the array takes."""
     if not isinstance(x, da.Array):
-        raise ArgumentError(f"{array.path}: `x` is {type(x).__name__}, no Dask array; `dask.array.from_array` makes one")
+        raise ArgumentError(f"{array.path}: `x` is {type(x).__name__}, not a Dask array; make one with `dask.array.from_array`")
     if x.shape != array.shape:
         raise ArgumentError(f"{array.path}: `x` has shape {x.shape}, the array has {array.shape}; `resize` it, or create one of that shape")
     if _native(x.dtype) != _native(array.dtype):

@@ -44,7 +44,7 @@ def register(library: str | os.PathLike[str] | None = None) -> None:
     """
     named = (os.environ.get("ZARR_NETCDF_LIBRARY") or own_library()) if library is None else os.fspath(library)
     if not named:
-        raise FileNotFoundError("this build of zarrkit has no plug-in; name its library, or set ZARR_NETCDF_LIBRARY")
+        raise FileNotFoundError("this build of zarrkit has no plug-in; give the path of its library, or set ZARR_NETCDF_LIBRARY")
     if not Path(named).is_file():
         raise FileNotFoundError(f"{named}: no such file; `cargo build --release -p zarr-netcdf` makes it")
     import netCDF4
@@ -54,7 +54,7 @@ def register(library: str | os.PathLike[str] | None = None) -> None:
     try:
         define = netcdf.nc_def_user_format
     except AttributeError:
-        raise OSError(f"netCDF {netCDF4.getlibversion()} has no user-defined formats") from None
+        raise OSError(f"netCDF {netCDF4.getlibversion()} does not support user-defined formats") from None
     define.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p]
     netcdf.nc_strerror.restype = ctypes.c_char_p
     plugin = ctypes.CDLL(str(named))

@@ -125,7 +125,7 @@ pub(crate) fn table(question: &Question, targets: &Targets) -> Answered {
     let cells = along.iter().map(|(_, part)| part.len()).fold(1, u64::saturating_mul);
     if cells > CELLS {
         return Err(Refusal::TooLarge(format!(
-            "a table has at most {CELLS} elements; ask for fewer rows or columns"
+            "a table has at most {CELLS} elements; request fewer rows or columns"
         )));
     }
     let selection = parameters::selection(&array, &at, &along)?;

@@ -181,7 +181,7 @@ pub(crate) fn check_cost(array: &Array, along: &[(usize, &Stepped)]) -> Result<(
     let count = along.iter().map(|(_, stepped)| stepped.len()).fold(1, u64::saturating_mul);
     if count > MOST_ELEMENTS {
         let why = format!(
-            "{count} elements are more than the {MOST_ELEMENTS} of one answer; ask for a part, or for fewer by a larger step"
+            "{count} elements are more than the {MOST_ELEMENTS} of one response; request a part, or fewer with a larger step"
         );
         return Err(Refusal::TooLarge(why));
     }
@@ -210,7 +210,7 @@ pub(crate) fn check_decoded(array: &Array, along: &[(usize, &Stepped)]) -> Resul
     let size = metadata.data_type.repr().map_or(1, |repr| repr.size().max(1) as u64);
     if elements.saturating_mul(size) > MOST_DECODED {
         let why = format!(
-            "the chunks that this touches have {} MiB, more than the {} MiB that are decoded for one answer; ask for a smaller part",
+            "the chunks that this touches have {} MiB, more than the {} MiB that are decoded for one response; request a smaller part",
             elements.saturating_mul(size) >> 20,
             MOST_DECODED >> 20
         );

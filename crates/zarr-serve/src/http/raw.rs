@@ -314,13 +314,13 @@ pub(crate) async fn list_with<E: Send + 'static>(
         }
         Ok(Ok(Some(Cut::TooMany))) => {
             let why = format!(
-                "a listing has at most {MOST_LISTED} names, and here are more; ask for parts: `?limit=1000`, and then as the header `Link` says"
+                "a listing has at most {MOST_LISTED} names, and here are more; request parts: `?limit=1000`, and then as the header `Link` says"
             );
             text(StatusCode::PAYLOAD_TOO_LARGE, &why)
         }
         Ok(Ok(None)) => absent(),
         Ok(Err(e)) => failed(&e),
-        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the listing was not made"),
+        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "cannot produce the listing"),
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) async fn answer(shared: &Arc<Shared>, request: &Request<Incoming>) ->
     if let Some(origin) = shared.cors.add(request.headers(), is_preflight, headers) {
         let origin = origin.escape_debug();
         shared.tell(&format!(
-            "a page of {origin} asked for data and its browser keeps them from it; `--cors {origin}` lets it read, `--cors` every page"
+            "a page of {origin} requested data, which its browser withholds; `--cors {origin}` lets it read, `--cors` lets every page"
         ));
     }
     reply
@@ -105,7 +105,7 @@ fn check(shared: &Shared, request: &Request<Incoming>) -> Result<String, Box<Rep
     let mut hosts = request.headers().get_all(HOST).iter();
     let (host, other) = (hosts.next().and_then(|host| host.to_str().ok()), hosts.next());
     let Some(host) = host.filter(|_| other.is_none()) else {
-        return Err(refusal(StatusCode::BAD_REQUEST, "one header `Host` is needed"));
+        return Err(refusal(StatusCode::BAD_REQUEST, "expected exactly one `Host` header"));
     };
     // An absolute URI's host counts, too; both must be ours.
     let authority = request.uri().authority().map(hyper::http::uri::Authority::as_str);
@@ -114,18 +114,16 @@ fn check(shared: &Shared, request: &Request<Incoming>) -> Result<String, Box<Rep
         || ![Some(host), authority].into_iter().flatten().all(|host| shared.hosts.accepts(host))
     {
         let shown = host.escape_debug();
-        let why =
-            format!("this server is not called `{shown}`; `--host NAME` gives it further names");
+        let why = format!("unknown host name `{shown}`; `--host NAME` adds a name");
         return Err(refusal(StatusCode::MISDIRECTED_REQUEST, &why));
     }
     if ![Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method()) {
-        let mut refusal =
-            refusal(StatusCode::METHOD_NOT_ALLOWED, "data are served for reading only");
+        let mut refusal = refusal(StatusCode::METHOD_NOT_ALLOWED, "this server is read-only");
         refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
         return Err(refusal);
     }
     if !request.body().is_end_stream() {
-        return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, "requests have no bodies here"));
+        return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, "requests cannot have a body"));
     }
     if request.method() == Method::OPTIONS && request.uri().path() == "*" {
         return Ok(String::new());
@@ -261,10 +259,11 @@ async fn blocking(
             }
             reply
         }
-        Ok(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the answer could not be made"),
+        Ok(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "cannot produce the response"),
         Err(_) => {
             cancel.cancel();
-            let why = "the answer took more than 30 seconds: ask for a smaller part, or again";
+            let why =
+                "the response took more than 30 seconds; request a smaller part, or try again";
             let mut reply = text(StatusCode::SERVICE_UNAVAILABLE, why);
             reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
             reply

@@ -166,7 +166,9 @@ pub(super) fn color_map(question: &Question) -> Result<Option<ColorMap>, Refusal
         None | Some((_, "default")) => None,
         Some(("raster", name)) => Some(name),
         Some((kind, _)) => {
-            return Err(Refusal::wrong(format!("there is no style `{kind}`, only `raster`")));
+            return Err(Refusal::wrong(format!(
+                "there is no style `{kind}`; the only one is `raster`"
+            )));
         }
     };
     let name = text(question, "colormap_name").or(of_style);

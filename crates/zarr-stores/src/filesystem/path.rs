@@ -55,7 +55,7 @@ pub(super) fn flaw(segment: &str) -> Option<&'static str> {
         return Some("a segment is longer than 255 bytes");
     }
     if is_own(segment) {
-        return Some("names like `.zarr-lock` and `.zarr-tmp-...` are the store's own");
+        return Some("names like `.zarr-lock` and `.zarr-tmp-...` are reserved for the store");
     }
     if cfg!(windows) {
         return windows_flaw(segment);
@@ -78,7 +78,7 @@ fn windows_flaw(segment: &str) -> Option<&'static str> {
     let stem = stem.to_ascii_uppercase();
     let is_device = ["CON", "PRN", "AUX", "NUL"].contains(&&*stem);
     if is_device || is_numbered(&stem, "COM") || is_numbered(&stem, "LPT") {
-        return Some("Windows keeps this name for a device");
+        return Some("Windows reserves this name for a device");
     }
     None
 }
@@ -130,7 +130,7 @@ pub(super) fn check_tools(root: &Path, key: &str) -> io::Result<()> {
         if is_tools && place.is_symlink() {
             let link = key.split('/').take(at + 1).collect::<Vec<_>>().join("/");
             let why = format!(
-                "`{link}` is a symbolic link, which nothing in a tool's folder may be; look where it leads, then remove the link"
+                "`{link}` is a symbolic link, which is not allowed in a tool's folder; see where it leads, then remove the link"
             );
             return Err(io::Error::other(why));
         }

@@ -85,7 +85,7 @@ fn failed(error: heed::Error) -> io::Error {
     match error {
         heed::Error::Io(error) => error,
         heed::Error::Mdb(MdbError::Invalid) => {
-            io::Error::new(ErrorKind::InvalidData, "the file is not LMDB's")
+            io::Error::new(ErrorKind::InvalidData, "this is not an LMDB file")
         }
         heed::Error::Mdb(MdbError::Corrupted | MdbError::PageNotFound) => {
             io::Error::new(ErrorKind::InvalidData, "the LMDB file is damaged")
@@ -315,7 +315,7 @@ pub(super) fn is_begun(file: &Path) -> io::Result<bool> {
     match begin.last_chunk() {
         None if begin.is_empty() => Ok(false),
         Some(magic) if begin.len() == 20 && u32::from_ne_bytes(*magic) == MAGIC => Ok(true),
-        _ => Err(io::Error::new(ErrorKind::InvalidData, "the file is not LMDB's")),
+        _ => Err(io::Error::new(ErrorKind::InvalidData, "this is not an LMDB file")),
     }
 }
 
@@ -388,7 +388,7 @@ fn reserve_lock(_: &Path) -> io::Result<()> {
 /// The error of a process that was forked off and uses a file that its parent opened.
 fn forked_off() -> io::Error {
     io::Error::other(
-        "another process opened this LMDB file, and this one was forked off it: only the process that opened an LMDB \
+        "another process opened this LMDB file, and this one was forked from it: only the process that opened an LMDB \
          file may use it; start another program, or open the file in the forked process alone",
     )
 }

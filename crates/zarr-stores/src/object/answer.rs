@@ -72,12 +72,12 @@ pub(super) struct Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Wrong {
     /// `ignored` if that is more than was requested.
-    #[error("the server sent all of the value, not the part that was asked for")]
+    #[error("the server sent the whole value instead of the requested part")]
     Whole { ignored: bool },
-    #[error("the server sent a part of the value (status 206), although all of it was asked for")]
+    #[error("the server sent a part of the value (status 206) instead of the whole value")]
     Part,
     #[error(
-        "the server sent more than {most} bytes, which is more than was asked for or is allowed"
+        "the server sent more than {most} bytes, which is more than was requested or is allowed"
     )]
     TooLong { most: u64 },
     /// More than the limit of its reader.
@@ -85,9 +85,7 @@ pub(super) enum Wrong {
     TooLarge { size: u64 },
     #[error("the server repeats a page of its listing, which would never end")]
     RepeatedPage,
-    #[error(
-        "the server gives more than {MOST_EMPTY_PAGES} empty pages of its listing in a row, which need not end"
-    )]
+    #[error("the server sent more than {MOST_EMPTY_PAGES} empty pages of its listing in a row")]
     EmptyPages,
     #[error(
         "the listing has more than {most} bytes of keys; list a part of it, or raise the store's option `max_listed`"
@@ -95,7 +93,7 @@ pub(super) enum Wrong {
     TooManyKeys { most: u64 },
     #[cfg(feature = "http")]
     #[error(
-        "the server's folders do not end: there are too many, or one is too deep, as where a link leads back; list a part of it"
+        "the server has too many folders, or one is too deep, as where a link leads back; list a part of it"
     )]
     EndlessFolders,
     #[error("the server redirects to an address that is not http or https")]
@@ -105,7 +103,7 @@ pub(super) enum Wrong {
          without that header, uncompressed"
     )]
     Encoded,
-    #[error("the server points from address to address without an end")]
+    #[error("the server redirects too many times")]
     EndlessRedirects,
 }
 

@@ -149,10 +149,10 @@ fn wait(child: &mut Child) -> Result<(), String> {
 
 /// The credentials in what a command printed, none of which an error shows.
 fn parse(printed: &[u8]) -> Result<Known, String> {
-    let json = Json::parse(printed).map_err(|_| "printed no JSON")?;
+    let json = Json::parse(printed).map_err(|_| "did not print JSON")?;
     let object = json.as_object().ok_or("printed JSON that is not an object")?;
     if object.get("Version") != Some(&1u64.into()) {
-        return Err("printed no `\"Version\": 1`, which is the only version there is".into());
+        return Err("printed no `\"Version\": 1`, the only version that exists".into());
     }
     let text = |member: &str| object.get(member).and_then(Json::as_str).filter(|it| !it.is_empty());
     let needed = |member: &str| text(member).ok_or_else(|| format!("printed no `{member}`"));

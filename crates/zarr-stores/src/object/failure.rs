@@ -97,8 +97,7 @@ pub(super) fn failure(
         (None, Some(answer)) => refused(service, answer),
         (None, None) => match broken(error) {
             Some(HttpErrorKind::Timeout) => {
-                let why =
-                    "no answer came in time; check the endpoint, or set the option `read_timeout`";
+                let why = "the server did not respond in time; check the endpoint, or set the option `read_timeout`";
                 (ErrorKind::TimedOut, why.into())
             }
             Some(HttpErrorKind::Connect) => {
@@ -129,15 +128,15 @@ fn refused(service: &ServiceInfo, answer: &Answer) -> (ErrorKind, String) {
     match answer.status {
         300..400 if answer.location.is_some() => {
             let why = format!(
-                "{reason} and points to another address, which is not asked, since the request is signed; check the \
+                "{reason} and redirects to another address, which is not followed, because the request is signed; check the \
                  endpoint"
             );
             (ErrorKind::Other, why)
         }
         400 | 401 | 403 if let Some(server) = &answer.without_headers => {
             let why = format!(
-                "{reason}; the request was redirected to {server}, which got none of the headers that are for the first server; if \
-                 they are for it, open the address there"
+                "{reason}; the request was redirected to {server}, which did not get the headers meant for the first server; if \
+                 they are meant for it, open that address directly"
             );
             (ErrorKind::PermissionDenied, why)
         }
@@ -238,7 +237,7 @@ mod tests {
         let moved = Answer { status: 307, location: Some("http://x".into()), ..Answer::default() };
         let failed = Failed { answer: Some(moved), for_credentials: false };
         let why = told(Exchange::with(failed), &generic());
-        assert!(why.contains("points to another address, which is not asked"), "{why}");
+        assert!(why.contains("redirects to another address, which is not followed"), "{why}");
         let failed = Failed { answer: None, for_credentials: true };
         let why = told(Exchange::with(failed), &generic());
         assert_eq!(why, "cannot read `k`: no credentials were found; check the keys");
@@ -284,7 +283,7 @@ mod tests {
             let outer = HttpError::new(HttpErrorKind::Request, inner);
             told(Exchange::default(), &Error::Generic { store: "HTTP", source: outer.into() })
         };
-        assert!(broken(HttpErrorKind::Timeout).contains("no answer came in time"));
+        assert!(broken(HttpErrorKind::Timeout).contains("the server did not respond in time"));
         assert!(broken(HttpErrorKind::Connect).contains("cannot connect: why; check the endpoint"));
         assert_eq!(broken(HttpErrorKind::Interrupted), "cannot read `k`: why");
     }

@@ -308,7 +308,10 @@ impl Shared {
         let invalid = |why: String| StoreError::InvalidKey { key: key.to_owned(), why };
         let longest = self.location.service.longest_key;
         if whole.len() > longest {
-            let why = format!("with its prefix it has {} bytes of at most {longest}", whole.len());
+            let why = format!(
+                "with its prefix it has {} bytes, more than the limit of {longest}",
+                whole.len()
+            );
             return Err(invalid(why));
         }
         Path::parse(&whole).map_err(|e| invalid(e.to_string()))

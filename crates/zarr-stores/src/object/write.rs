@@ -119,7 +119,7 @@ impl Session {
             named.push_str(&format!(" and {more} more"));
         }
         let why = format!(
-            "no key of Zarr can say {named}; all else is erased; remove what is left with the tools of the server"
+            "{named} cannot be keys of Zarr, and stayed; all else was erased; remove them with the tools of the server"
         );
         Err(StoreError::io("erase", prefix)(io::Error::other(why)))
     }

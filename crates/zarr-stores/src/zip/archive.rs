@@ -155,7 +155,7 @@ impl Directory {
         for (key, (name, index)) in turned {
             if locations.contains_key(&key) {
                 return Err(damaged(format!(
-                    "zip: the entries `{name}` and `{key}` have the same name, since `\\` is read as `/`: take one of them out"
+                    "zip: the entries `{name}` and `{key}` have the same name, since `\\` is read as `/`: remove one of them"
                 )));
             }
             locations.insert(key, EntryLocation::Entry(entries.clone(), index));

@@ -109,8 +109,8 @@ impl ArchiveState {
     /// Throws away what was written since the last flush; every later call gets the reason.
     fn give_up(&mut self, why: &io::Error) {
         let why = format!(
-            "an earlier write to this archive failed ({why}); it stays as it was at the last flush, \
-             without what was written since: open it anew"
+            "an earlier write to this archive failed ({why}); it stays as it was at the last flush, without what was written \
+             since: open it again"
         );
         *self = ArchiveState { failed: Some((ErrorKind::Other, why)), ..ArchiveState::default() };
     }
@@ -248,7 +248,7 @@ impl Inner {
             Ok(())
         } else {
             Err(io::Error::other(
-                "another process opened this handle, and this one was forked off it: open the archive anew",
+                "another process opened this handle, and this one was forked from it: open the archive again",
             ))
         }
     }

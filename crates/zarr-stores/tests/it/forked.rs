@@ -37,7 +37,7 @@ fn wait_for(child: i32) {
 
 /// Whether the forked process gets the error that it may not write.
 fn is_refused(store: ZipStore, key: &StoreKey) -> bool {
-    let told = |e: zarr_core::StoreError| e.to_string().contains("this one was forked off it");
+    let told = |e: zarr_core::StoreError| e.to_string().contains("this one was forked from it");
     let refused = store.set(key, Payload::new(b"the child's")).is_err_and(told)
         && store.swap(key, None, None).is_err_and(told)
         && store.erase(key).is_err_and(told)
@@ -88,7 +88,7 @@ fn a_forked_process_cannot_write_into_its_parents_archive() {
 /// What the forked process tries with the parent's LMDB file: whether each call said that it may not.
 fn is_refused_everything(store: &LmdbStore, path: &Path, key: &StoreKey) -> bool {
     let told = |e: zarr_core::StoreError| {
-        let is_told = e.to_string().contains("this one was forked off it");
+        let is_told = e.to_string().contains("this one was forked from it");
         if !is_told {
             eprintln!("{e}");
         }

@@ -195,7 +195,7 @@ fn other_files_are_no_lmdb_files() {
         let path = within.path().join(name);
         fs::write(&path, bytes).unwrap();
         let error = LmdbStore::open(&path).value(&key("a")).unwrap_err();
-        assert!(error.to_string().contains("is not LMDB's"), "{error}");
+        assert!(error.to_string().contains("not an LMDB file"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
 }

@@ -449,7 +449,7 @@ fn a_failed_write_ends_the_handle_and_keeps_the_archive() {
         for refused in refused {
             let said = refused.to_string();
             assert!(said.contains("an earlier write to this archive failed"), "{said}");
-            assert!(said.contains("elsewhere") && said.contains("open it anew"), "{said}");
+            assert!(said.contains("elsewhere") && said.contains("open it again"), "{said}");
         }
         drop(store);
         assert_eq!(fs::read(&path).unwrap(), before);

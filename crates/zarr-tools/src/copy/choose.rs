@@ -104,7 +104,7 @@ fn unknown(base: &NodePath, names: &[&str], what: &str, text: &str) -> AccessErr
     let last = known.iter().filter_map(|name| name.rsplit('/').next());
     let near = deeper.or_else(|| zarr_core::did_you_mean(text, known.iter().copied().chain(last)));
     let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-    AccessError::Argument(format!("{what} `{text}` names no node below {base}{near}"))
+    AccessError::Argument(format!("{what} `{text}` matches no node below {base}{near}"))
 }
 
 /// Refuses a pattern of what is left out that names nothing.

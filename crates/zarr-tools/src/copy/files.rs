@@ -66,7 +66,8 @@ pub(super) fn planned_files(
     told.not_kept.extend(lost);
     told.notes.extend(left_out.into_iter().map(|what| format!("left out: {what}")));
     if is_unknown {
-        let what = "the store does not list its keys: files that are not Zarr's stay behind, if there are any";
+        let what =
+            "the store cannot list its keys, so any files that are not Zarr's are not copied";
         told.notes.push(format!("{}: {what}", base.path()));
     }
     if is_partial && !options.no_extra_files {
@@ -109,7 +110,7 @@ pub(super) fn planned_files(
                     continue;
                 }
                 let error = Error::from(AccessError::Exists("another file"));
-                let hint = "move it away, or leave that of the source out with `--exclude`";
+                let hint = "move it elsewhere, or leave out the source's file with `--exclude`";
                 let error = error.at_store(there.store.name()).at_key(&file.to).with_hint(hint);
                 return Err(error);
             }
@@ -138,7 +139,7 @@ pub(super) fn files_of_array(
         let there = listed(&*target.store().to_sync(), &new)?;
         if let Some(key) = there.first() {
             let error = Error::from(AccessError::Exists("another object"));
-            let hint = "copy to another place, or give `--overwrite`";
+            let hint = "copy to another place, or pass `--overwrite`";
             return Err(error.at_store(target.store().name()).at_key(key).with_hint(hint));
         }
     }

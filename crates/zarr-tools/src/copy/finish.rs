@@ -73,7 +73,7 @@ impl Plan {
             return Ok(());
         }
         let hint = "another program created it during the copy, and chunks of the copy may be of that program; \
-                    begin anew with `--overwrite`";
+                    start over with `--overwrite`";
         let error = at_node(AccessError::Exists("a node"), target, path);
         Err(error.at_key(key).with_hint(hint))
     }

@@ -259,7 +259,7 @@ impl Plan {
             }
             let hint = e.hint().map_or_else(String::new, |hint| format!("{hint}; "));
             e.with_hint(format!(
-                "{hint}what is copied so far stays: go on with `--resume` (library: `CopyOptions::resume`)"
+                "{hint}what has been copied stays; continue with `--resume` (library: `CopyOptions::resume`)"
             ))
         })
     }

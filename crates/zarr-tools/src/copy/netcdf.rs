@@ -164,7 +164,7 @@ fn planned_dataset(
         };
         let recoded = match start {
             Some(_) if !options.recode => as_stored::obstacle(&array, &metadata, hierarchy, None),
-            Some(_) => Some("it was asked for"),
+            Some(_) => Some("it was requested"),
             None => Some("its elements are converted"),
         };
         let spool = check_memory(&array, &metadata, hierarchy, start.as_deref(), options.memory)

@@ -272,23 +272,23 @@ fn resumed(
     if !options.resume && options.parts.is_none() {
         let what = "a copy under way";
         return Err(at_node(AccessError::Exists(what), target, at).with_hint(
-            "go on with `--resume` (library: `CopyOptions::resume`), or begin anew with `--overwrite`",
+            "continue with `--resume` (library: `CopyOptions::resume`), or start over with `--overwrite`",
         ));
     }
     let asked = options.completed_by(&stored.asked);
     let mut plan = planner(&asked, Some(&stored))?;
     plan.begun.clone_from(&stored.begun);
     if let Some(what) = stored.difference(&plan) {
-        let why = format!("the copy that is under way is another one: {what}");
+        let why = format!("the unfinished copy here is a different one: {what}");
         return Err(at_node(AccessError::Argument(why), target, at).with_hint(
-            "ask for the same copy of the same source to go on with it, or begin anew with `--overwrite`",
+            "repeat the command of that copy to continue it, or start over with `--overwrite`",
         ));
     }
     Ok(plan)
 }
 
 /// What to do about a document that is broken.
-pub(super) const BROKEN: &str = "`zarr validate` names what is broken, `zarr repair` may mend it; or leave out such nodes, \
+pub(super) const BROKEN: &str = "`zarr validate` names what is broken, and `zarr repair` may repair it; or leave out such nodes, \
     each named, with `--skip-unsupported` (library: `CopyOptions::skip_unsupported`)";
 
 /// A plan for what the options ask for; with the files that are not Zarr's, or without.
@@ -611,7 +611,7 @@ impl Plan {
         let from = array.path().clone();
         let chunk = array.chunk_shape();
         let recoded = if self.asked.contains(RECODE) {
-            Some("it was asked for")
+            Some("it was requested")
         } else {
             as_stored::obstacle(array, &metadata, target, region.as_deref())
         };
@@ -663,7 +663,7 @@ pub(crate) fn parsed_documents(
     match parsed.map_err(|e| at_node(e, target, path))? {
         Some(NodeMetadata::Array(metadata)) => Ok(*metadata),
         _ => {
-            let error = MetadataError::invalid("documents", "there is none of this array");
+            let error = MetadataError::invalid("documents", "there is none for this array");
             Err(at_node(error, target, path))
         }
     }

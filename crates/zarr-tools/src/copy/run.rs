@@ -122,7 +122,7 @@ impl Plan {
             }
         };
         if let Some(what) = plan.difference(self) {
-            let why = format!("the copy that is under way is another one: {what}");
+            let why = format!("the unfinished copy here is a different one: {what}");
             return Err(at_node(AccessError::Argument(why), target, &self.at));
         }
         if !is_ours && journal.is_cleared(&plan)? {
@@ -137,9 +137,9 @@ impl Plan {
             return Ok(Begun { plan, is_new: false, erased: None });
         }
         if options.parts.is_some() && !in_the_way.is_empty() && !is_ours {
-            let why = format!("{} chunks are left at the place of the copy", in_the_way.len());
+            let why = format!("{} chunks are in the place of the copy", in_the_way.len());
             return Err(at_node(AccessError::Argument(why), target, &self.at).with_hint(
-                "another process is erasing them, or was killed while it did; if so, run `zarr copy` once with `--resume` \
+                "another process is erasing them, or was killed while it did so; in that case, run `zarr copy` once with `--resume` \
                  and without `--part`",
             ));
         }
@@ -704,8 +704,7 @@ fn verify(pair: &Pair, region: &Region, is_there: &dyn Fn(&Region) -> bool) -> R
                 continue;
             }
             chunk.erase()?;
-            let why =
-                format!("{:?} was read back otherwise than it is in the source", chunk.region());
+            let why = format!("{:?}, read back, differs from the source", chunk.region());
             let error = Error::from(CodecError::Corrupt { codec: "copy", why });
             let hint = "the chunk was erased; copy it again with `--resume`";
             let error = error.at_store(pair.to.hierarchy().store().name()).at_path(pair.to.path());

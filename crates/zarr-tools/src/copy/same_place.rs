@@ -76,7 +76,7 @@ impl Plan {
     }
 
     fn refusal(&self, target: &Hierarchy) -> Error {
-        let why = "its source is there, or it is in its source: to overwrite it would erase what is to be copied";
+        let why = "it contains its source, or is inside it: overwriting it would erase what is to be copied";
         let error = Error::from(AccessError::Argument(why.into()));
         let hint = "copy to another place, and put the copy in place of the source afterwards";
         error.at_store(target.store().name()).at_path(&self.at).with_hint(hint)

@@ -125,7 +125,7 @@ impl Plan {
                 Some(found) if is_as_planned(&found, &document.value) => documents.push(document),
                 Some(_) => {
                     let key = &document.key;
-                    undone.what = format!("is left: another program has changed `{key}`");
+                    undone.what = format!("stays: another program has changed `{key}`");
                     return Ok(undone);
                 }
             }
@@ -147,13 +147,13 @@ impl Plan {
             Ok(files) => files,
             Err(e) => {
                 undone.what = format!(
-                    "is left: its source cannot be read, and what is copied may be the only copy ({e}); `zarr rm` erases it all the same"
+                    "stays: its source cannot be read, so this may be the only copy ({e}); `zarr rm` erases it anyway"
                 );
                 return Ok(undone);
             }
         };
         if let Some((key, _)) = files.iter().find(|(_, is_equal)| !is_equal) {
-            undone.what = format!("is left: another program has changed `{key}`");
+            undone.what = format!("stays: another program has changed `{key}`");
             return Ok(undone);
         }
         undone.files = files.len() as u64;
@@ -163,7 +163,7 @@ impl Plan {
             keys.into_iter().find_map(|key| link_on_the_way(&store.name(), key.as_str()))
         {
             undone.what = format!(
-                "is left: some of it is reached through the symbolic link `{link}`, and nothing behind one is erased; remove the link"
+                "stays: part of it is reached through the symbolic link `{link}`, which erasing does not follow; remove the link"
             );
             return Ok(undone);
         }

@@ -159,7 +159,7 @@ impl<R: Reducer> Build<'_, R> {
         made.map(Some).ok_or_else(|| {
             let why = format!("tile {number} of level {} is not in the journal", self.image.part_level);
             Error::from(MetadataError::invalid("pyramid", why)).with_hint(
-                "the image was changed meanwhile; begin anew with `--restart` (library: `PyramidOptions::restart`)",
+                "the image has been changed since;  start over with `--restart` (library: `PyramidOptions::restart`)",
             )
         })
     }

@@ -173,7 +173,7 @@ pub(super) fn map_of(plan: &PyramidPlan, planned: &PlannedMap) -> Result<(Group,
     {
         return Ok((group, map));
     }
-    let why = "the group is not the map any more that the pyramid was begun for";
+    let why = "the group is no longer the map for which the pyramid was begun";
     Err(argument(&plan.hierarchy, &plan.path, why)
         .with_hint("undo what was changed, or erase the journal below `.zarr-copy`"))
 }
@@ -307,7 +307,7 @@ pub(super) fn create_groups(group: &Group, map: &Map, planned: &PlannedMap) -> R
             Ok(Node::Array(_)) => {
                 let error = Error::from(AccessError::Exists("an array"));
                 let error = error.at_store(group.hierarchy().store().name()).at_path(&path);
-                return Err(error.with_hint("a level is to be there; move or erase it"));
+                return Err(error.with_hint("a level belongs there; move or erase it"));
             }
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {

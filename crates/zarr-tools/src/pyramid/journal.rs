@@ -70,7 +70,7 @@ impl Journal {
             Ok(key) => error.at_key(&key),
             Err(_) => error,
         };
-        error.with_hint("this version cannot go on with this journal; begin anew with `--restart` (library: `PyramidOptions::restart`)")
+        error.with_hint("this version cannot continue from this journal; start over with `--restart` (library: `PyramidOptions::restart`)")
     }
 
     /// Puts the plan of a new pyramid; `false` if there is one.

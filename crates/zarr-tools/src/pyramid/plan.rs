@@ -128,7 +128,7 @@ pub fn plan_pyramid(group: &Group, options: &PyramidOptions<'_>) -> Result<Pyram
         if !options.resume && options.parts.is_none() {
             let why = "a pyramid of this image is under way";
             return Err(argument(hierarchy, path, why).with_hint(
-                "go on with `--resume` (library: `PyramidOptions::resume`), or begin anew with `--restart`",
+                "continue with `--resume` (library: `PyramidOptions::resume`), or start over with `--restart`",
             ));
         }
         let plan = PyramidPlan::from_json(hierarchy, path, &json);
@@ -225,14 +225,14 @@ pub(super) fn wanted_levels(
             return Err(fail(format!("unknown axis `{name}`; the image has {}", names.join(", "))));
         }
         if *factor == 0 {
-            return Err(fail(format!("the factor of axis `{name}` is 0; the least is 1")));
+            return Err(fail(format!("the factor of axis `{name}` is 0; the minimum is 1")));
         }
     }
     if options.factor == Some(0) {
-        return Err(fail("the factor is 0; the least is 2".into()));
+        return Err(fail("the factor is 0; the minimum is 2".into()));
     }
     if options.levels.is_some_and(|levels| levels == 0 || levels > MAX_LEVELS) {
-        return Err(fail(format!("an image has 1 to {MAX_LEVELS} levels")));
+        return Err(fail(format!("expected 1 to {MAX_LEVELS} levels")));
     }
     let mut factors = wanted.last().cloned().unwrap_or_else(|| vec![1; rank]);
     loop {
@@ -310,7 +310,7 @@ pub(super) fn existing_levels(group: &Group, image: &Image, base: &Array) -> Res
             last.is_none_or(|last| last.iter().zip(factors).all(|(last, factor)| last <= factor))
         });
         found.push(factors.ok_or_else(|| {
-            let why = format!("the level has shape {lens:?}, which is not the base's {shape:?} divided by whole numbers");
+            let why = format!("the level has shape {lens:?}, which is not the base's {shape:?} divided by integers");
             argument(group.hierarchy(), array.path(), why)
         })?);
     }
@@ -476,7 +476,9 @@ impl PyramidPlan {
             return Err(fail("the array has no elements".into()));
         }
         if !(0.0..=1.0).contains(&options.min_valid) {
-            return Err(fail("the least share of valid elements is a number from 0 to 1".into()));
+            return Err(fail(
+                "the minimum share of valid elements must be a number from 0 to 1".into(),
+            ));
         }
         let chunk = level_chunk(base, options)?;
         let shard = match &options.shards {
@@ -600,7 +602,7 @@ impl PyramidPlan {
                 let error = Error::from(AccessError::Exists("a node"));
                 let error = error.at_store(self.hierarchy.store().name()).at_path(&path);
                 return Err(error.with_hint(
-                    "it is where a level is to be, and the image does not list it; move or erase it",
+                    "a level belongs there, and the image does not list it; move or erase it",
                 ));
             }
         }
@@ -617,7 +619,7 @@ impl PyramidPlan {
                     "the array has shape {now:?}, and had {then:?} when the pyramid was begun"
                 );
                 return Err(argument(&self.hierarchy, base.path(), why)
-                    .with_hint("begin anew with `--restart`"));
+                    .with_hint("start over with `--restart`"));
             }
         }
         Ok(())

@@ -64,7 +64,7 @@ impl PyramidPlan {
             if e.hint().is_some() {
                 return e;
             }
-            e.with_hint("what is made so far stays: go on with `--resume` (library: `PyramidOptions::resume`)")
+            e.with_hint("what has been made stays; continue with `--resume` (library: `PyramidOptions::resume`)")
         })
     }
 
@@ -139,10 +139,10 @@ impl PyramidPlan {
                 found.and_then(|json| PyramidPlan::from_json(&self.hierarchy, &self.path, &json));
             let found = found.ok_or_else(|| journal.broken("it is not a plan of a pyramid"))?;
             if found.images != self.images || found.map != self.map {
-                let why = "the pyramid that is under way is another one".to_owned();
+                let why = "the unfinished pyramid here is a different one".to_owned();
                 return Err(self
                     .argument(why)
-                    .with_hint("give the options with which it was begun"));
+                    .with_hint("repeat the options with which it was begun"));
             }
             plan = found;
         }
@@ -159,9 +159,9 @@ impl PyramidPlan {
             return Ok(plan);
         }
         if options.parts.is_some() && !left.is_empty() && !is_ours {
-            let why = format!("{} chunks are left where levels are to be", left.len());
+            let why = format!("{} chunks are in the place of the levels", left.len());
             return Err(self.argument(why).with_hint(
-                "another process is erasing them, or was killed while it did; if so, run it once with `--resume` and without `--part`",
+                "another process is erasing them, or was killed while it did so; in that case, run it once with `--resume` and without `--part`",
             ));
         }
         self.erase(&left)?;
@@ -241,7 +241,7 @@ impl PyramidPlan {
         }
         let image = image::Image::of(&group)?;
         let image = image
-            .ok_or_else(|| self.argument(format!("{} is not an image any more", planned.group)))?;
+            .ok_or_else(|| self.argument(format!("{} is no longer an image", planned.group)))?;
         Ok((group, image))
     }
 
@@ -367,7 +367,7 @@ impl PyramidPlan {
                 let error = Error::from(AccessError::Exists("a node"));
                 let error = error.at_store(self.hierarchy.store().name()).at_path(path);
                 Err(error.with_hint(
-                    "another program has created it meanwhile; erase it, and go on with `--resume`",
+                    "another program has created it since; erase it, and continue with `--resume`",
                 ))
             }
         }

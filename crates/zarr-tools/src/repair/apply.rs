@@ -14,7 +14,7 @@ use zarr_core::{
 use super::documents::{self, Copy};
 use super::fill_chunk::fill_chunk;
 use super::judge;
-use super::plan::{Task, behind_link, mending};
+use super::plan::{READS_AS_FILL, Task, behind_link, mending};
 use super::quarantine::{Change, Held, Quarantine, Why};
 use super::shard::{Mended, ShardForm, Verdict};
 use super::step::{RepairAction, RepairStep, StepState};
@@ -157,7 +157,7 @@ impl Repair<'_> {
                 return step;
             }
             (RepairAction::Consolidate, _) => self.consolidate(&step.path, &task.problem),
-            (_, None) => Ok((StepState::Failed, "it has no key that can be used".into())),
+            (_, None) => Ok((StepState::Failed, "it has no valid key".into())),
             (RepairAction::RestoreDocument, Some(key)) => self.restore_document(task, key),
             (RepairAction::CorrectDocument, Some(key)) => self.correct_document(task, key),
             (RepairAction::Rewrite, Some(key)) => self.rewrite(task, key),
@@ -185,7 +185,7 @@ impl Repair<'_> {
             if let Some(filled) = self.replace_by_fill(task, key)? {
                 return Ok(filled);
             }
-            let what = "this store cannot erase a value on the condition that it is unchanged; if no other program writes \
+            let what = "this store cannot erase a value only if it is unchanged; if no other program writes \
                         here, turn the guard off (`--guard off`)";
             return Ok((StepState::Failed, what.into()));
         }
@@ -194,8 +194,11 @@ impl Repair<'_> {
         };
         let moved = self.quarantine.move_away(key, &held, Self::why(&task.problem))?;
         Ok(ended(moved, |kept| {
-            let reads =
-                if task.step.what.ends_with("reads as fill") { "; it reads as fill" } else { "" };
+            let reads = if task.step.what.ends_with(READS_AS_FILL) {
+                "; its elements now read as the fill value"
+            } else {
+                ""
+            };
             format!("moved to `{kept}`{reads}")
         }))
     }
@@ -206,7 +209,7 @@ impl Repair<'_> {
         task: &Task,
         key: &StoreKey,
     ) -> Result<Option<(StepState, String)>> {
-        if !task.step.what.ends_with("reads as fill") || !self.is_open {
+        if !task.step.what.ends_with(READS_AS_FILL) || !self.is_open {
             return Ok(None);
         }
         let open = self.open.clone().consolidated(Consolidated::Ignore);
@@ -221,7 +224,7 @@ impl Repair<'_> {
         let replaced = self.quarantine.replace(key, &held, Payload::new(fill), why)?;
         Ok(Some(ended(replaced, |kept| {
             format!(
-                "moved to `{kept}`; a chunk of fill is in its place, since this store cannot erase a value on a condition"
+                "moved to `{kept}`; a chunk of fill values replaces it, because this store cannot erase a value conditionally"
             )
         })))
     }
@@ -235,7 +238,7 @@ impl Repair<'_> {
         };
         let verdict = form.examine(&*held.value)?;
         let none = Mended::new();
-        let (entries, mended, what) = match (&verdict, mending(&verdict)) {
+        let (entries, mended, what) = match (&verdict, mending(&verdict, "rewrote")) {
             (Verdict::NewIndex(entries), Some(what)) => (entries, &none, what),
             (Verdict::Without(_, entries, mended), Some(what)) => (entries, mended, what),
             _ => return self.move_away(task, key),
@@ -299,7 +302,9 @@ impl Repair<'_> {
         };
         let why = Self::why(&task.problem);
         let replaced = self.quarantine.replace(key, &held, Payload::new(&new[..]), why)?;
-        Ok(ended(replaced, |kept| format!("it was written anew; the old one is at `{kept}`")))
+        Ok(ended(replaced, |kept| {
+            format!("rewrote it without the zeros; the old one is at `{kept}`")
+        }))
     }
 
     fn consolidate(&mut self, path: &NodePath, problem: &Problem) -> Result<(StepState, String)> {
@@ -317,7 +322,7 @@ impl Repair<'_> {
         } else {
             hierarchy.group(path)?.consolidate()?
         };
-        Ok((StepState::Done, format!("made anew, of {nodes} nodes{kept}")))
+        Ok((StepState::Done, format!("rebuilt, of {nodes} nodes{kept}")))
     }
 
     /// Lets the store remove what dead writers left in the folders of these names, as it does at the end of each handle that wrote there: a

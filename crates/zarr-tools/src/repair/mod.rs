@@ -206,7 +206,7 @@ fn repair_found(
             (_, false) => task.step.ended(StepState::Done, "its store removed it"),
             (Ok(()), true) => task.step.ended(
                 StepState::Failed,
-                "it stays: a writer holds it, or may, since it is less than an hour old",
+                "it stays: a writer holds it, or may hold it, because it is less than an hour old",
             ),
             (Err(e), true) => task.step.ended(StepState::Failed, e.to_string()),
         };
@@ -341,18 +341,18 @@ pub fn restore(
         let link = link_on_the_way(&store.name(), record.key.as_str());
         let (is_back, what) = if let Some(link) = link {
             let what = format!(
-                "stays in the quarantine: its key is reached through the symbolic link `{link}`, and nothing is put where one leads"
+                "stays in the quarantine: its key is reached through the symbolic link `{link}`, and a repair writes nothing through a link"
             );
             (false, what)
         } else if apply {
             match quarantine.give_back(&record) {
-                Ok(Return::Done) => (true, "is at its key again".to_owned()),
+                Ok(Return::Done) => (true, "is back at its key".to_owned()),
                 Ok(Return::Occupied) => {
                     let what =
                         "stays in the quarantine: its key has another value, which would be lost";
                     (false, what.into())
                 }
-                Ok(Return::Gone) => (false, "is not in the quarantine any more".into()),
+                Ok(Return::Gone) => (false, "is no longer in the quarantine".into()),
                 Err(e) => (false, format!("stays in the quarantine: {e}")),
             }
         } else {

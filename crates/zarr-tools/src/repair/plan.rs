@@ -29,6 +29,9 @@ impl Task {
     }
 }
 
+/// How the description of a step ends that takes a chunk away; the step may then put a chunk of fill values in its place.
+pub(super) const READS_AS_FILL: &str = "its elements then read as the fill value";
+
 /// How many sentences about one key a step has.
 const MOST_SENTENCES: usize = 3;
 
@@ -66,7 +69,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
             }
             // What the store lists is a value like others: an archive may have it from a folder.
             ProblemKind::Leftover if !repair.is_value(problem) => {
-                let what = "its store removes it, unless a writer holds it or may: an unfinished file stays for an hour";
+                let what = "let the store remove it, unless a writer holds it or may hold it: an unfinished file stays for an hour";
                 tasks.push(Task::new(problem, RepairAction::RemoveLeftover, what));
             }
             // What is wrong with one document is put right at once; what else is wrong with it, in the next round.
@@ -76,16 +79,16 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
                 }
             }
             ProblemKind::PaddedChunk => {
-                let what = "it is written anew without the zeros, and its elements stay";
+                let what = "rewrite it without the zeros; its elements stay the same";
                 tasks.push(Task::new(problem, RepairAction::Rewrite, what));
             }
             // Without them nothing tells what is a chunk, and what a stray.
             kind if !repair.is_open && !is_broken_document(kind) => {
-                let what = "first the documents of the root have to be whole; then repair again";
+                let what = "repair the documents of the root first, then run the repair again";
                 tasks.push(Task::new(problem, RepairAction::ByHand, what));
             }
             ProblemKind::InvalidDocument if repair.is_readable(&problem.path) => {
-                let what = "correct the member that is named; readers here take the document as it is, so it stays";
+                let what = "correct the member that is named; the document stays, because this library accepts it as it is";
                 tasks.push(Task::new(problem, RepairAction::ByHand, what));
             }
             // Readers of other programs may take what none here takes.
@@ -93,7 +96,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
                 && !problem.key.as_ref().is_some_and(|key| restored.contains_key(key))
                 && is_json(repair, problem) =>
             {
-                let what = "correct what is named; other programs may read the document as it is, so it stays";
+                let what = "correct what is named; the document stays, because other programs may accept it as it is";
                 tasks.push(Task::new(problem, RepairAction::ByHand, what));
             }
             ProblemKind::InterruptedErase if !is_chunk(repair, problem) => {
@@ -102,7 +105,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
             kind if is_moved(kind) => match problem.key.as_deref() {
                 Some(key) if restored_folders.have(repair, key, restored.contains_key(key)) => {}
                 Some(_) if is_orphan(kind) && !repair.orphans => {
-                    let what = "put the document of its node back; or move all that has none to the quarantine with `--orphans` \
+                    let what = "restore the document of its node, or move everything without one to the quarantine with `--orphans` \
                                 (library: `RepairOptions::orphans`)";
                     tasks.push(Task::new(problem, RepairAction::ByHand, what));
                 }
@@ -122,7 +125,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
                     && problem.correction.is_some()
                     && !problem.key.as_deref().is_some_and(is_of_orphans) =>
             {
-                let what = "the document of a group is written, since nodes are below";
+                let what = "write the document of a group, because there are nodes below";
                 let mut task = Task::new(problem, RepairAction::RestoreDocument, what);
                 task.document = problem.correction.as_ref().map(|it| it.right.to_vec());
                 tasks.push(task);
@@ -136,7 +139,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
     for found in corrected.values() {
         let problem = merged(found);
         let what =
-            "it is corrected, and describes the same node; the old one moves to the quarantine";
+            "correct it, so that it describes the same node; move the old one to the quarantine";
         let mut task = Task::new(&problem, RepairAction::CorrectDocument, what);
         task.document = problem.correction.as_ref().map(|it| it.right.to_vec());
         tasks.push(task);
@@ -149,7 +152,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
         tasks.push(of_value(repair, &problem)?);
     }
     for (key, (problem, document)) in restored {
-        let what = format!("`{key}` becomes what its copy in the consolidated metadata says");
+        let what = format!("write `{key}` from its copy in the consolidated metadata");
         let mut task = Task::new(&problem, RepairAction::RestoreDocument, what);
         task.key = StoreKey::new(key).ok();
         task.document = Some(document);
@@ -164,7 +167,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
     for (path, problem) in holders {
         if let Some(erased) = interrupted.iter().find(|erased| erased.is_within(&path)) {
             let what = format!(
-                "finish the erase of {erased} with `zarr rm`, or create it again; then repair again"
+                "finish erasing {erased} with `zarr rm`, or create it again; then run the repair again"
             );
             tasks.push(Task::new(&problem, RepairAction::ByHand, what));
             continue;
@@ -184,14 +187,14 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
 /// What is to be done about something that is reached through a link.
 pub(super) fn behind_link(link: &str) -> String {
     format!(
-        "it is reached through the symbolic link `{link}`, and a repair changes nothing behind one: repair what the link leads to, where \
-         that is, or remove the link"
+        "it is reached through the symbolic link `{link}`, and a repair does not follow links: repair the target of the link where it is, \
+         or remove the link"
     )
 }
 
 /// The step that makes the consolidated metadata of a group anew.
 pub(super) fn consolidation(path: &NodePath, problem: &Problem) -> Task {
-    let what = "they are made anew from the documents; the old ones are kept in the quarantine";
+    let what = "rebuild them from the documents; keep the old ones in the quarantine";
     let mut task = Task::new(problem, RepairAction::Consolidate, what);
     task.step.path = path.clone();
     task
@@ -262,29 +265,31 @@ fn of_value(repair: &Repair<'_>, problem: &Problem) -> Result<Task> {
     let Some(held) = repair.quarantine.hold(key)? else { return Ok(task) };
     Ok(match form.examine(&*held.value)? {
         Verdict::Sound => task,
-        verdict => match mending(&verdict) {
+        verdict => match mending(&verdict, "rewrite") {
             Some(what) => Task::new(problem, RepairAction::MendShard, what),
             None => Task::new(
                 problem,
                 RepairAction::Quarantine,
-                "it is not certain where its inner chunks are: it moves to the quarantine, and reads as fill",
+                format!(
+                    "move it to the quarantine, because it is not certain where its inner chunks are; {READS_AS_FILL}"
+                ),
             ),
         },
     })
 }
 
-/// What mending a shard does; `None` if it cannot be mended.
-pub(super) fn mending(verdict: &Verdict) -> Option<String> {
+/// What mending a shard does, or did, as `verb` says; `None` if it cannot be mended.
+pub(super) fn mending(verdict: &Verdict, verb: &str) -> Option<String> {
     match verdict {
         Verdict::NewIndex(entries) => {
-            Some(format!("its index of {} inner chunks is written anew", entries.len()))
+            Some(format!("{verb} its index of {} inner chunks", entries.len()))
         }
         Verdict::Without(lost, _, mended) => {
             let mended = match mended.len() {
-                0 => "it is written anew".to_owned(),
-                1 => "it is written anew, one inner chunk, a shard itself, being mended".into(),
+                0 => format!("{verb} it"),
+                1 => format!("{verb} it, with repairs in one inner chunk that is itself a shard"),
                 count => format!(
-                    "it is written anew, {count} inner chunks, shards themselves, being mended"
+                    "{verb} it, with repairs in {count} inner chunks that are themselves shards"
                 ),
             };
             if lost.is_empty() {
@@ -297,7 +302,7 @@ pub(super) fn mending(verdict: &Verdict) -> Option<String> {
             let entries = if lost.len() == 1 { "entry" } else { "entries" };
             let numbers = numbers.join(", ");
             Some(format!(
-                "{mended} without the inner chunks of {entries} {numbers}, which read as fill"
+                "{mended}, without the inner chunks of {entries} {numbers}, which then read as the fill value"
             ))
         }
         Verdict::Sound | Verdict::Lost => None,
@@ -305,18 +310,17 @@ pub(super) fn mending(verdict: &Verdict) -> Option<String> {
 }
 
 /// What becomes of a value that moves to the quarantine.
-fn fate(kind: ProblemKind) -> &'static str {
+fn fate(kind: ProblemKind) -> String {
     match kind {
         ProblemKind::UnreadableDocument | ProblemKind::InvalidDocument => {
-            "it moves to the quarantine, and its node is gone until a document is put there; the node's chunks stay"
+            "move it to the quarantine; readers do not find its node until a document is put there, and the node's chunks stay".into()
         }
-        ProblemKind::EmptyValue | ProblemKind::WrongSize | ProblemKind::Undecodable => {
-            "it moves to the quarantine, and reads as fill"
-        }
-        ProblemKind::ShardIndex | ProblemKind::ShardOverlap => {
-            "it moves to the quarantine, and reads as fill"
-        }
-        _ => "it moves to the quarantine",
+        ProblemKind::EmptyValue
+        | ProblemKind::WrongSize
+        | ProblemKind::Undecodable
+        | ProblemKind::ShardIndex
+        | ProblemKind::ShardOverlap => format!("move it to the quarantine; {READS_AS_FILL}"),
+        _ => "move it to the quarantine".into(),
     }
 }
 

@@ -24,9 +24,9 @@ pub(super) fn find(store: &dyn SyncStore, limit: u64) -> Result<Vec<CopyUnderWay
         let message = match head {
             Some(head) => {
                 let resume = head.resume(&store.name());
-                format!("a copy has not ended; go on with `{resume}`, then repair again")
+                format!("a copy has not ended; finish it with `{resume}`, then run the repair again")
             }
-            None => "a copy has not ended, and its plan cannot be read; move the plan away to repair what is here".into(),
+            None => "a copy has not ended, and its plan cannot be read; move the plan elsewhere to repair what is here".into(),
         };
         let problem = Problem::new(&at, ProblemKind::CopyUnderWay, message).at(key);
         found.push(CopyUnderWay { at, problem });

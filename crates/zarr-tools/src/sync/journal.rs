@@ -58,7 +58,7 @@ impl Journal {
         }
         let other = text("store").unwrap_or("an unknown place");
         let why = format!("a sync from {other} to this place has not ended");
-        let hint = format!("end it with `zarr sync {other} …`, or erase `{key}` if it is given up");
+        let hint = format!("finish it with `zarr sync {other} …`, or erase `{key}` to abandon it");
         let error = at_key(AccessError::Argument(why), &*self.store, &key);
         Err(error.at_path(&self.at).with_hint(hint))
     }

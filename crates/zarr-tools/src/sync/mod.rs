@@ -158,12 +158,12 @@ pub fn plan_sync(
     let is_resumed = journal.check()?;
     let mut notes = Vec::new();
     if Journal::is_target(from, path)? {
-        let what = "a sync to it is under way, so that it may be half of what it is to become";
+        let what = "a sync to it is unfinished, so it may be incomplete";
         notes.push(format!("{path} of {}: {what}", from.store().name()));
     }
     let mut there = Inventory::new(from, path, true).map_err(|e| match e.kind() {
         ErrorKind::NotCapable => {
-            let why = "its server gives no index of its folders, so that what differs is not known";
+            let why = "its server gives no index of its folders, so what differs is not known";
             refusal(from, path, why, WITHOUT_LISTING)
         }
         _ => e,
@@ -278,7 +278,7 @@ fn check_places(
     let refuse = |why: &str, hint: &str| Err(refusal(target, at, why, hint));
     if from.dialect() != target.dialect() {
         let why = format!(
-            "it is in {}, and the source in {}: stored bytes of one are none of the other",
+            "it is in {}, and the source in {}: stored bytes of one format are not valid in the other",
             target.format_name(),
             from.format_name()
         );
@@ -290,11 +290,11 @@ fn check_places(
     }
     let capabilities = from.store().capabilities();
     if !capabilities.list && !capabilities.lists_some {
-        let why = "its store does not list its keys, so that what differs is not known";
+        let why = "its store cannot list its keys, so what differs is not known";
         return Err(refusal(from, path, why, WITHOUT_LISTING));
     }
     if !target.store().capabilities().list {
-        let why = "its store does not list its keys, so that what differs is not known";
+        let why = "its store cannot list its keys, so what differs is not known";
         return refuse(why, WITHOUT_LISTING);
     }
     if places_meet((from, path), (target, at))? {

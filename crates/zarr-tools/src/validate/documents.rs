@@ -210,7 +210,7 @@ fn read_document(
     let bytes = match context.store.get(key, GetOptions::at_most(limit)) {
         Ok(Some(got)) => got.bytes.unwrap_or_default(),
         Ok(None) => {
-            let what = "it was listed, and is not there any more: another writer is at work";
+            let what = "it was listed, but no longer exists: another writer is at work";
             return Err(problem(ProblemKind::Unreadable, what.into()));
         }
         Err(e @ StoreError::TooLarge { .. }) => {

@@ -26,7 +26,7 @@ pub(super) fn check(
     let name = context.store.name();
     let Some(inside) = local_path(&name, "zip://") else {
         if name.starts_with("zip:") {
-            let what = "whether the archive has a name twice: its directory is looked at on this machine only";
+            let what = "whether the archive has a name twice: its directory is checked only on this machine";
             sink.add(Problem::new(&context.path, ProblemKind::NotChecked, what));
         }
         return;

@@ -160,7 +160,7 @@ impl Inventory {
     ) -> Result<()> {
         for array in &tree.arrays {
             let Some(chunks) = array.chunk_count().filter(|&count| count <= MOST_ASKED) else {
-                let what = "its chunks are too many to be asked for one by one";
+                let what = "it has too many chunks to request one by one";
                 sink.add(Problem::new(&array.path, ProblemKind::NotChecked, what));
                 continue;
             };

@@ -220,9 +220,12 @@ impl<'a> Judge<'a> {
         let dialect = if name == "zarr.json" { "v3" } else { "v2" };
         let here = self.context.format.name();
         let what =
-            format!("a document of {dialect} in a hierarchy of {here}, whose readers pass over it");
+            format!("a document of {dialect} in a hierarchy of {here}, whose readers ignore it");
         let clause = self.clause(["Z2-091", "Z2-091", "D-145"]);
-        Some(self.problem(key, ProblemKind::ConflictingDocuments, what).by(clause))
+        let advice = "if `zarr migrate` was interrupted, run the same command again; if it is complete, add `--finish` to erase the \
+                      old documents; otherwise, erase the document that is out of date";
+        let problem = self.problem(key, ProblemKind::ConflictingDocuments, what);
+        Some(problem.by(clause).advise(advice))
     }
 
     fn of_array(&mut self, key: &StoreKey, at: usize) -> Verdict {
@@ -270,7 +273,7 @@ impl<'a> Judge<'a> {
             return problem(ProblemKind::StoredTwice, what, clause);
         }
         let what =
-            format!("no reader looks for it here; the key of chunk {indices:?} is `{right}`");
+            format!("no reader looks for it here: the key of chunk {indices:?} is `{right}`");
         let problem = Problem::new(&array.path, ProblemKind::MisspelledKey, what).at(key);
         self.misspelled.entry(at).or_default().push(problem.by(clause));
         Verdict::Known

@@ -85,13 +85,13 @@ kinds! {
         "correct the member that is named";
     /// A document that tolerant readers read, though it breaks its specification.
     DeviatingDocument, "deviating_document", Meta, problem,
-        "readers here take it as it is, and strict ones may not: correct it, an attribute with `zarr attrs --set`";
+        "this library accepts it as it is, but strict readers may not: correct it, an attribute with `zarr attrs --set`";
     /// A node that has no document, though others are below it, or an entry point that is not there.
     MissingDocument, "missing_document", Meta, problem,
         "restore it from a copy, or create the node again";
     /// A document of attributes where no node is.
     OrphanedDocument, "orphaned_document", Meta, problem,
-        "restore the document of its node, or move it away with `zarr repair --orphans --apply`";
+        "restore the document of its node, or move it to the quarantine with `zarr repair --orphans --apply`";
     /// Documents of two kinds, or of two dialects, at one node.
     ConflictingDocuments, "conflicting_documents", Meta, problem,
         "erase the document that is out of date";
@@ -151,10 +151,10 @@ kinds! {
         "correct `multiscales` with `zarr attrs --set`";
     /// A copy that has not ended.
     CopyUnderWay, "copy_under_way", Meta, problem,
-        "go on with `zarr copy ... --resume`; if its journal is broken, erase the target with `zarr rm`, and copy again";
+        "continue with `zarr copy ... --resume`; if its journal is broken, erase the target with `zarr rm`, and copy again";
     /// A run of `zarrkit.dask.store` that has not ended.
     RunUnderWay, "run_under_way", Meta, problem,
-        "go on with `zarrkit.dask.store(..., resume=True)`, or start it again";
+        "continue with `zarrkit.dask.store(..., resume=True)`, or start it again";
     /// A key that looks like a chunk's in the folder of an array, and is none of its chunks.
     StrayKey, "stray_key", Keys, problem,
         "move it elsewhere, or to the quarantine with `zarr repair --apply`";
@@ -202,13 +202,13 @@ kinds! {
         "restore it from a copy; `zarr repair --apply` moves it to the quarantine; its elements then read as the fill value";
     /// A value, or a folder, that the store could not read: it may not be read, a link leads to nothing, a request failed.
     Unreadable, "unreadable", Meta, problem,
-        "look at the store's message: let it be read, fetch what a link leads to, or restore it from a copy";
+        "see the store's message: permit reading, fetch the target of the link, or restore it from a copy";
     /// A name that an archive has more than once.
     DuplicateEntry, "duplicate_entry", Keys, note,
-        "write the archive anew with `zarr copy`, which writes each name once";
+        "rewrite the archive with `zarr copy`, which writes each name once";
     /// Bytes of a shard to which its index does not refer.
     ShardGap, "shard_gap", Index, note,
-        "nothing; writing the shard anew leaves none";
+        "nothing; rewriting the shard removes them";
     /// An array of which most chunks are stored, and a few are not.
     PartlyWritten, "partly_written", Keys, note,
         "if all of it was written, list them with --expect-complete";
@@ -223,14 +223,14 @@ kinds! {
         "move it back with `zarr repair --restore --apply`, or erase the folder";
     /// A dimension of a group that has several lengths.
     DimensionLengths, "dimension_lengths", Meta, note,
-        "xarray and netCDF open the group only when each dimension has one length: `zarr append` or `zarr resize` the arrays that differ, if \
-         it is to be opened so";
+        "xarray and netCDF open the group only when each dimension has one length: `zarr append` or `zarr resize` the arrays \
+         that differ if you want to open it with them";
     /// What the specification of OME-Zarr recommends, and is otherwise.
     OmeAdvice, "ome_advice", Meta, note,
-        "most readers show the image all the same; correct the attribute with `zarr attrs --set`";
+        "most readers show the image anyway; correct the attribute with `zarr attrs --set`";
     /// What the conventions of GeoZarr recommend, and is otherwise.
     GeoAdvice, "geo_advice", Meta, note,
-        "readers that know a convention by its uuid read it all the same; correct the attribute with `zarr attrs --set`";
+        "readers that know a convention by its uuid read it anyway; correct the attribute with `zarr attrs --set`";
     /// An attribute that names a variable that is not there.
     DanglingReference, "dangling_reference", Meta, note,
         "correct the attribute, or copy the variable";

@@ -82,7 +82,8 @@ pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut 
         if journal.rsplit('/').next().is_some_and(|id| id.starts_with(PYRAMID)) {
             let image = pyramid_image(context, &journal).unwrap_or_else(NodePath::root);
             let what = "levels are being added to this image, and that has not ended".to_owned();
-            let advice = "go on with `zarr pyramid ... --resume`, or begin anew with `--restart`";
+            let advice =
+                "continue with `zarr pyramid ... --resume`, or start over with `--restart`";
             let problem = Problem::new(&image, ProblemKind::CopyUnderWay, what).advise(advice);
             sink.add(problem.at(format!("{journal}/{PLAN}")));
             tools.prefixes.extend(context.format.children_prefix(&image));

@@ -536,7 +536,7 @@ fn only_what_is_stored_is_read_and_written() {
     assert!(calls.len() < 500, "{} calls", calls.len());
 }
 
-/// A hierarchy in which one level is there already, and an image with labels.
+/// A hierarchy in which one level already exists, and an image with labels.
 #[test]
 fn levels_that_are_there_stay_and_labels_get_as_many() {
     let hierarchy = hierarchy(Dialect::V3);

@@ -36,17 +36,17 @@ pub(crate) fn is_icechunk(head: &[u8]) -> bool {
 /// A sentence that says what is wrong.
 pub(super) fn decode(file: &[u8], kind: Kind) -> Result<Bytes, String> {
     let Some((header, body)) = file.split_at_checked(HEADER) else {
-        return Err(format!("{} bytes do not hold the header of a file", file.len()));
+        return Err(format!("{} bytes are too short for the header of a file", file.len()));
     };
     if !is_icechunk(header) {
-        return Err("it does not begin as a file of Icechunk".into());
+        return Err("it does not begin with the signature of an Icechunk file".into());
     }
     let (version, found, compression) = (header[36], header[37], header[38]);
     if version == 0 || version > MAX_VERSION {
         return Err(format!("version {version} of Icechunk, expected at most {MAX_VERSION}"));
     }
     if found != kind as u8 {
-        return Err(format!("a file of kind {found}, expected {} ({kind:?})", kind as u8));
+        return Err(format!("a file of type {found}, expected {} ({kind:?})", kind as u8));
     }
     match compression {
         0 => Ok(Bytes::copy_from_slice(body)),
@@ -121,7 +121,7 @@ pub(super) fn snapshot_in_repository(buffer: &[u8], wanted: &Wanted) -> Result<S
             known.push(format!("`{found}`"));
         }
     }
-    Err(format!("it has no {what} `{named}`; known are {}", known.join(", ")))
+    Err(format!("it has no {what} `{named}`; expected one of {}", known.join(", ")))
 }
 
 /// What of a repository is read.

@@ -31,7 +31,7 @@ pub(super) enum Column {
 pub(super) fn read_columns(file: &[u8], names: &[&str]) -> Result<Vec<Option<Column>>, String> {
     let end =
         file.len().checked_sub(8).filter(|_| file.starts_with(MAGIC) && file.ends_with(MAGIC));
-    let end = end.ok_or("it is no Parquet file")?;
+    let end = end.ok_or("it is not a Parquet file")?;
     let length = u32::from_le_bytes([file[end], file[end + 1], file[end + 2], file[end + 3]]);
     let start = end.checked_sub(length as usize).ok_or("its metadata begin before the file")?;
     let metadata = Reader::new(&file[start..end]).structure()?;
@@ -59,7 +59,7 @@ pub(super) fn read_columns(file: &[u8], names: &[&str]) -> Result<Vec<Option<Col
         let mut size = 0usize;
         for group in metadata.list(4).unwrap_or_default() {
             let Value::Structure(group) = group else {
-                return Err("a row group is no structure".into());
+                return Err("a row group is not a structure".into());
             };
             let chunk = group.list(1).unwrap_or_default().iter().find_map(|chunk| match chunk {
                 Value::Structure(chunk) => chunk.structure(3).filter(|meta| is_column(meta, name)),

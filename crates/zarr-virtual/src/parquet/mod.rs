@@ -114,7 +114,7 @@ impl ParquetReferences {
             ))
         })?;
         let metadata = json["metadata"].as_object();
-        let metadata = metadata.ok_or_else(|| damaged("`metadata` is no object".into()))?;
+        let metadata = metadata.ok_or_else(|| damaged("`metadata` is not an object".into()))?;
         let (mut documents, mut arrays) = (BTreeMap::new(), HashMap::new());
         for (key, document) in metadata.iter() {
             // Writers put a document as an object, or as its text.
@@ -277,7 +277,7 @@ fn grid(array: &Json) -> Result<Grid, String> {
 fn lengths(array: &Json, name: &str) -> Result<Vec<u64>, String> {
     let list = array[name].as_array();
     let lengths: Option<Vec<u64>> = list.and_then(|list| list.iter().map(Json::as_u64).collect());
-    lengths.ok_or_else(|| format!("`{name}` is no list of lengths"))
+    lengths.ok_or_else(|| format!("`{name}` is not a list of lengths"))
 }
 
 impl Grid {

@@ -64,7 +64,7 @@ pub(super) fn generate(
     let range = match (generator.get("offset"), generator.get("length")) {
         (None, None) => None,
         (Some(offset), Some(length)) => Some((number_text(offset)?, number_text(length)?)),
-        _ => return Err(format!("`{key}`: `offset` and `length` are given both or neither")),
+        _ => return Err(format!("`{key}`: give both `offset` and `length`, or neither")),
     };
     let dimensions = generator.get("dimensions").and_then(Json::as_object);
     let dimensions = dimensions.ok_or_else(|| format!("`{key}`: `dimensions` is missing"))?;
@@ -87,7 +87,7 @@ pub(super) fn generate(
         let number = |text: &str| {
             let rendered = render(text)?;
             let number = rendered.trim().parse::<u64>();
-            number.map_err(|_| format!("`{text}`: expected a whole number, found `{rendered}`"))
+            number.map_err(|_| format!("`{text}`: expected an integer, found `{rendered}`"))
         };
         let range = match &range {
             None => None,
@@ -117,7 +117,7 @@ fn number_text(json: &Json) -> Result<String, String> {
 }
 
 fn dimension<'a>(name: &'a str, json: &Json) -> Result<Dimension<'a>, String> {
-    let wrong = |what: &Json| format!("dimension `{name}`: {} is no whole number", what.brief());
+    let wrong = |what: &Json| format!("dimension `{name}`: {} is not an integer", what.brief());
     if let Some(list) = json.as_array() {
         let values = list.iter().map(|item| item.as_i64().ok_or_else(|| wrong(item)));
         return Ok(Dimension { name, values: Values::List(values.collect::<Result<_, _>>()?) });

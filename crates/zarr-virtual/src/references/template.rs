@@ -241,10 +241,10 @@ fn integers(
     apply: fn(i64, i64) -> Option<i64>,
 ) -> Result<Value, String> {
     let (Value::Integer(left), Value::Integer(right)) = (&left, &right) else {
-        return Err(format!("`{operator}` takes whole numbers only"));
+        return Err(format!("`{operator}` takes only integers"));
     };
     let value = apply(*left, *right);
-    value.map(Value::Integer).ok_or_else(|| format!("{left} {operator} {right} is no number"))
+    value.map(Value::Integer).ok_or_else(|| format!("{left} {operator} {right} is not a number"))
 }
 
 /// Python's `//`, which rounds down.

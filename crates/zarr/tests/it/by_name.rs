@@ -345,7 +345,7 @@ fn a_copy_goes_on_with_the_rules_with_which_it_was_begun() {
     let other = CopyOptions { resume: true, ..chunked(&[dimension("time", 10)]) };
     let e = zarr::tools::copy(&root, &target, "/", &other).unwrap_err();
     assert!(
-        e.to_string().contains("the copy that is under way is another one: its `chunk_rules`"),
+        e.to_string().contains("the unfinished copy here is a different one: its `chunk_rules`"),
         "{e}"
     );
     let same = CopyOptions { resume: true, ..CopyOptions::default() };

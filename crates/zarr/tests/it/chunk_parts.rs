@@ -182,7 +182,7 @@ fn parts_that_do_not_fit_are_refused() {
     let text = refused([1, 0], (0..3, 0).into(), (0..3, 0).into(), 4);
     assert!(text.contains("region 0..3 exceeds axis 0, which has length 2"), "{text}");
     let text = refused([0, 0], (0..2, 0).into(), (0..3, 0).into(), 4);
-    assert!(text.contains("elements of shape [2] do not fit a place of shape [3]"), "{text}");
+    assert!(text.contains("elements of shape [2] do not fit a region of shape [3]"), "{text}");
     refused([0, 0], (0, 0).into(), (0, 2).into(), 4);
     let text = refused([0, 0], (0, 0).into(), (0, 0).into(), 8);
     assert!(text.contains("elements of 8 bytes does not fit elements of type `int32`"), "{text}");

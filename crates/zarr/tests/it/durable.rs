@@ -254,11 +254,14 @@ fn the_option_is_data() {
         assert_eq!(open(&url, "SYNC", "false").unwrap(), []);
         let said = open(&url, "sync", "hush").unwrap_err().to_string();
         assert!(
-            said.contains("option `sync` is `true` or `false`") && !said.contains("hush"),
+            said.contains("option `sync` must be `true` or `false`") && !said.contains("hush"),
             "{said}"
         );
         let said = open(&url, "region", "x").unwrap_err().to_string();
-        assert!(said.contains("the options `locking` and `sync`, and `region` is given"), "{said}");
+        assert!(
+            said.contains("the options `locking` and `sync`, but `region` was given"),
+            "{said}"
+        );
     }
     assert_eq!(
         open(&format!("{at}/x.zarr"), "locking", "false").unwrap(),

@@ -210,7 +210,7 @@ async fn an_append_whose_copies_fail_leaves_the_array_as_it_was() -> Result<()> 
         // A change of the shape that is asked for stays, and the error says so.
         store.fails_at.store(2, SeqCst);
         let error = array.resize(&[2]).unwrap_err().to_string();
-        assert!(error.contains("the change is made"), "{error}");
+        assert!(error.contains("the change was made"), "{error}");
         assert_eq!(array.read::<u8>(..)?, [5, 5]);
         assert_eq!(store.memory.list()?.len(), 3, "what was cut off is gone");
     }

@@ -93,7 +93,7 @@ fn shapes_are_of_any_integers() {
     assert_eq!(7.to_shape().expect("one axis"), [7]);
     assert!(().to_shape().expect("no axis").is_empty());
     let error = [2, -3].to_shape().expect_err("negative").to_string();
-    assert_eq!(error, "axis 1 has length -3; the shortest is 0");
+    assert_eq!(error, "axis 1 has length -3; the minimum is 0");
 }
 
 #[test]

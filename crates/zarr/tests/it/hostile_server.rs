@@ -357,7 +357,7 @@ fn a_part_that_nobody_asked_for_is_an_error() {
     });
     for store in [web(&server), bucket(&server, false), google(&server), azure(&server)] {
         let error = get(&store, "k").expect_err("it is a part").to_string();
-        assert!(error.contains("206") && error.contains("all of it was asked for"), "{error}");
+        assert!(error.contains("206") && error.contains("instead of the whole value"), "{error}");
     }
 }
 
@@ -645,7 +645,7 @@ fn redirects_to_anything_else_are_refused() {
     redirect_to(&server, "/data/k".into(), 302);
     server.asked();
     let error = get(&store, "k").expect_err("it has no end").to_string();
-    assert!(error.contains("without an end"), "{error}");
+    assert!(error.contains("too many times"), "{error}");
     assert!(server.asked().0.len() <= 12);
 }
 
@@ -657,7 +657,7 @@ fn redirects_of_buckets_are_not_followed() {
         for status in [301, 302, 307, 308] {
             redirect_to(&server, other.url("bucket/k"), status);
             let error = get(&store, "k").expect_err("it is elsewhere").to_string();
-            assert!(error.contains("points to another address"), "{error}");
+            assert!(error.contains("redirects to another address"), "{error}");
             list(&store).expect_err("it is elsewhere");
             let writeable = store.to_sync();
             writeable.set(&key("k"), b"x"[..].into()).expect_err("it is elsewhere");
@@ -717,5 +717,5 @@ fn a_server_that_says_nothing_is_told_of_in_time() {
     let options = [("read_timeout", "0.2"), ("max_retries", "0")];
     let store = ObjectStore::open(&server.url("x"), Access::ReadOnly, options).expect("it opens");
     let error = get(&store.into_store(), "k").expect_err("it is silent").to_string();
-    assert!(error.contains("no answer came in time"), "{error}");
+    assert!(error.contains("did not respond in time"), "{error}");
 }

@@ -292,7 +292,7 @@ fn a_folder_that_is_refused_is_an_error() {
 #[test]
 fn a_listing_without_an_end_ends_with_an_error() {
     let bodies: [(&str, &str); 3] = [
-        ("the server's folders do not end", r#"{"prefix":"","folders":["loop"],"keys":["k"]}"#),
+        ("the server has too many folders", r#"{"prefix":"","folders":["loop"],"keys":["k"]}"#),
         ("repeats", r#"{"prefix":"","folders":[],"keys":["k"]}"#),
         ("`max_listed`", ""),
     ];

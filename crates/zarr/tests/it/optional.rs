@@ -397,7 +397,7 @@ fn what_is_inside_has_a_fixed_size() -> Result<()> {
             ),
             "mask_codecs",
         ),
-        (document(UINT8, "7", &codec(BYTES)), "null, or a list of the one value"),
+        (document(UINT8, "7", &codec(BYTES)), "expected null, or a list of one value"),
         (document(UINT8, "null", BYTES), "needs `zarrs.optional`"),
         (
             plain()

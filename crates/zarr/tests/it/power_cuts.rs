@@ -212,7 +212,7 @@ fn file_syncs(events: &[Event]) -> Vec<bool> {
 fn loss(cut: &Cut, seen: &Result<Seen, String>) -> Vec<&'static str> {
     let seen = match seen {
         Ok(seen) => seen,
-        Err(e) if e.contains("nothing is there") => return vec!["hierarchy absent"],
+        Err(e) if e.contains("not found; looked for") => return vec!["hierarchy absent"],
         Err(e) if e.contains("zarr.json") => return vec!["document unreadable"],
         Err(_) => return vec!["chunk unreadable"],
     };

@@ -154,7 +154,7 @@ fn no_error_about_a_url_shows_its_password() {
 fn options_that_a_store_does_not_know_are_errors_without_their_values() {
     let file = refused("memory://", "region", "hush");
     assert!(
-        file.contains("stores of `memory://` take no options, and `region` is given"),
+        file.contains("stores of `memory://` take no options, but `region` was given"),
         "{file}"
     );
     let unknown = refused("s3://bucket", "aws_sceret_access_key", "hush");

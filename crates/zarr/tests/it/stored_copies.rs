@@ -253,7 +253,7 @@ fn what_is_asked_for_is_encoded_again() {
     let default = CopyOptions::default;
     assert_eq!(other(default()), None);
     let recode = other(CopyOptions { recode: true, ..default() });
-    assert_eq!(recode.as_deref(), Some("it was asked for"));
+    assert_eq!(recode.as_deref(), Some("it was requested"));
     let chunks = other(CopyOptions { chunks: Some(vec![20, 20]), ..default() });
     assert_eq!(chunks.as_deref(), Some("other chunks"));
     let codecs = other(CopyOptions { codecs: Some(vec!["gzip:9".into()]), ..default() });

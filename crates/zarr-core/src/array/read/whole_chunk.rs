@@ -47,7 +47,7 @@ async fn warn_if_stored_twice(
 ) -> Result<()> {
     if store.context.size(other).await?.is_some() {
         let warning =
-            format!("the same chunk is stored at `{key}` and at `{other}`; the first is taken");
+            format!("the same chunk is stored at `{key}` and at `{other}`; using the first");
         store.context.warn(store.path.as_str(), vec![warning]);
     }
     Ok(())

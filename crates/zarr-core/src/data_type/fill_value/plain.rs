@@ -70,7 +70,7 @@ impl FillParser<'_> {
                 let value = ScalarValue::Integer(self.integer(json)?);
                 let bits = scalar.cast(value, Rounding::NearestEven, None).ok_or_else(|| {
                     let (least, most) = scalar.range();
-                    format!("it lies outside {least}..={most}")
+                    format!("out of range; expected {least} to {most}")
                 })?;
                 Ok(scalar.element(bits))
             }

@@ -63,8 +63,10 @@ pub(crate) fn parse(
         DataType::Unknown { fallback: Some(fallback), .. } => {
             // D-116: as the fallback's, if it can be; else undefined.
             return Ok(parse(fallback, json, dialect, strictness, warnings).unwrap_or_else(|_| {
-                warnings
-                    .push(format!("`fill_value` {} means nothing to the fallback", json.brief()));
+                warnings.push(format!(
+                    "`fill_value` {} is not a value of the fallback type",
+                    json.brief()
+                ));
                 None
             }));
         }
@@ -141,7 +143,7 @@ impl FillParser<'_> {
                 let inner = self.inside(optional.inner(), &items[0])?;
                 Ok([&[1], inner.as_bytes()].concat())
             }
-            _ => Err("it is null, or a list of the one value that is there".into()),
+            _ => Err("expected null, or a list of one value".into()),
         }
     }
 

@@ -43,7 +43,7 @@ pub(super) fn parse(
     }
     check_inner_format(&object)?;
     if object.remove("zarr_format").is_some() && era > Era::E1 {
-        reading.tolerate_member("zarr_format", "it belongs into the entry point alone")?;
+        reading.tolerate_member("zarr_format", "it belongs only in the entry point")?;
     }
     for member in ["shape", "data_type", "chunk_grid"] {
         if !object.contains(member) {
@@ -66,7 +66,7 @@ pub(super) fn parse(
     let name = declared_type.as_str().unwrap_or_default();
     // Rows 12 and 13: NumPy's forms, and complex types where the text has none.
     if name.starts_with('|') || era > Era::E1 && name.get(1..2) == Some("c") {
-        let what = format!("`data_type`: `{name}` is none of the draft's core types");
+        let what = format!("`data_type`: `{name}` is not a core type of the draft");
         if reading.tolerate(what).is_err() {
             let hint = "the draft spells it otherwise, and the reading is strict".into();
             unsupported.push(Unsupported { what: "data type", name: name.into(), hint });
@@ -199,7 +199,7 @@ fn parse_grid(
             text => Some(ChunkKeys::check_separator("separator", text)?),
         },
         Some(other) => {
-            let why = format!("expected a separator of text, found {}", other.brief());
+            let why = format!("expected a separator, found {}", other.brief());
             return Err(invalid("chunk_grid", why));
         }
     };

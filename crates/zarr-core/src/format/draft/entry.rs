@@ -68,11 +68,11 @@ pub(crate) fn parse(
         None if asked.is_some() => {
             reading.tolerate_member(
                 "zarr_format",
-                "it is another URI than the drafts'; read as asked",
+                "it is not the URI of the drafts; read as requested",
             )?;
         }
         None => {
-            let hint = "known is the core protocol 3.0 of 2019 to 2020; ask for `draft-2020` to read it as that";
+            let hint = "only the core protocol 3.0 of 2019 to 2020 is known; request `draft-2020` to read it as that";
             return Err(unsupported("format", format, hint));
         }
     }

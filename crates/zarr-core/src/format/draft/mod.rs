@@ -116,7 +116,7 @@ impl Draft {
     fn note_odd(&self, key: &StoreKey, warnings: &mut Vec<String>) {
         let documents = [format!(".array{}", self.suffix), format!(".group{}", self.suffix)];
         if documents.iter().any(|end| key.as_str().ends_with(end.as_str())) {
-            warnings.push(format!("`{key}` has a name that no node may have; left out"));
+            warnings.push(format!("skipped `{key}`: it does not have a valid node name"));
         }
     }
 }
@@ -289,9 +289,7 @@ impl Format for Draft {
                     add(&mut children, path, NodeKind::Group, true);
                 }
                 Some(_) => {}
-                None => {
-                    warnings.push(format!("`{name}` is a name that no node may have; left out"))
-                }
+                None => warnings.push(format!("skipped `{name}`: it is not a valid node name")),
             }
         }
         children.sort_by(|a, b| a.path.cmp(&b.path));

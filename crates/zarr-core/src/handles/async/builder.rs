@@ -88,7 +88,7 @@ impl ArrayBuilder {
         self.new_array.data_type = Some(match T::data_type() {
             Some(data_type) => Ok(ParsedType { data_type, endian: None }),
             None => Err(format!(
-                "no data type belongs to `{}` alone; give one with `data_type`",
+                "`{}` does not determine a data type; set one with `data_type`",
                 T::NAME
             )),
         });

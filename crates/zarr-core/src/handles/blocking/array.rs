@@ -373,7 +373,8 @@ impl Array {
     /// [`Options::keep_cut_off`] is set; added ones read as the fill value.
     ///
     /// # Errors
-    /// [`AccessError::Rank`], [`AccessError::ReadOnly`]; what the store reports.
+    /// [`AccessError::Argument`] if there is not one length for each axis; [`AccessError::ReadOnly`]; what the store
+    /// reports.
     pub fn resize(&self, shape: impl ToShape) -> Result<()> {
         let shape = shape.to_shape().map_err(|e| self.core.at(e))?;
         block_on(resize::resize(&self.hierarchy.core, &self.core, &shape))
@@ -397,7 +398,7 @@ impl Array {
     /// attributes.
     ///
     /// # Errors
-    /// [`AccessError::Rank`] if there is not one for each axis; [`AccessError::ReadOnly`]; what the store
+    /// [`AccessError::Argument`] if there is not one for each axis; [`AccessError::ReadOnly`]; what the store
     /// reports.
     pub fn rename_dimensions(&self, names: &[String]) -> Result<()> {
         block_on(attributes::rename_dimensions(&self.hierarchy.core, &self.core, names))

@@ -166,7 +166,7 @@ impl Array {
     /// is dropped, leaves the place: what was not stored reads as the fill value.
     ///
     /// # Errors
-    /// [`AccessError::Count`] if the elements do not fill whole slices; otherwise as [`Array::write`].
+    /// [`AccessError::Argument`] if the elements do not fill whole slices; otherwise as [`Array::write`].
     pub fn append<T: Element>(&self, axis: usize, elements: &[T]) -> Result<u64> {
         block_on(resize::append(&self.hierarchy.core, &self.core, axis, elements.into()))
     }

@@ -149,7 +149,7 @@ pub async fn warn_if_only_copied(
     if hierarchy.context.size(key).await?.is_none() {
         hierarchy.is_only_copied_told.store(true, Ordering::Relaxed);
         let what = format!(
-            "only consolidated metadata describe it, and perhaps other nodes: its document `{key}` is not there; `zarr repair \
+            "its document `{key}` is missing, and only consolidated metadata describe it, and perhaps other nodes; `zarr repair \
              --apply` writes such documents"
         );
         hierarchy.context.warn(path.as_str(), vec![what]);

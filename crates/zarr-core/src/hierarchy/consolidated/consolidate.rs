@@ -41,7 +41,7 @@ async fn consolidate_below(hierarchy: &HierarchyContext, path: &NodePath) -> Res
     if (dialect == Dialect::V3 || !path.is_root())
         && list::read_node(hierarchy, path).await?.kind() == NodeKind::Array
     {
-        let why = "an array has nothing below it to consolidate";
+        let why = "an array has no nodes below it to consolidate";
         return Err(AccessError::Argument(why.into()).into());
     }
     let mut is_checked = false;

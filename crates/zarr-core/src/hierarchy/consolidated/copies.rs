@@ -22,8 +22,7 @@ use crate::store::{StoreKey, check_size};
 const MAX_READ_TOGETHER: usize = 1000;
 
 /// What to do about documents that only copies have.
-pub(crate) const RESTORE_HINT: &str =
-    "`zarr repair --apply` writes them where they belong; `zarr rm` erases a node that is to go";
+pub(crate) const RESTORE_HINT: &str = "`zarr repair --apply` writes them where they belong; `zarr rm` erases a node that is no longer wanted";
 
 /// A document, not its copy.
 pub async fn live_document(hierarchy: &HierarchyContext, key: &StoreKey) -> Result<Option<Bytes>> {

@@ -109,7 +109,7 @@ pub async fn change_and_refresh<T>(
     let changed = change.await;
     let refreshed = refresh(hierarchy, &affected, invalidated).await;
     let hint =
-        "the change is made, and its consolidated copies are marked as stale; consolidate again";
+        "the change was made, and its consolidated copies are marked as stale; consolidate again";
     Ok((changed?, refreshed.map_err(|e| e.with_hint(hint))))
 }
 
