@@ -475,10 +475,11 @@ fn plates(folder: &Path) -> Targets {
 fn a_plate_has_wells_fields_and_windows_for_all() {
     let folder = tempfile::tempdir().unwrap();
     let targets = plates(folder.path());
-    // The second channel declares no window: it has that of its values at the level that is shown. A well without a group has no field.
+    // The second channel declares no window: it has that of its values as they are shown, 2 by 2 elements of the smaller level a pixel. A well
+    // without a group has no field.
     assert_eq!(
         json(&targets, "plate?path=p.zarr"),
-        r#"{"name":null,"rows":["A"],"columns":["1","2"],"acquisitions":[{"id":4,"name":null}],"wells":[{"path":"A/1","row":0,"column":0,"fields":[{"path":"0","acquisition":4}]},{"path":"A/2","row":0,"column":1,"fields":[]}],"windows":"0:10:30,1:0:99"}"#
+        r#"{"name":null,"rows":["A"],"columns":["1","2"],"acquisitions":[{"id":4,"name":null}],"wells":[{"path":"A/1","row":0,"column":0,"fields":[{"path":"0","acquisition":4}]},{"path":"A/2","row":0,"column":1,"fields":[]}],"windows":"0:10:30,1:0.5:98.5"}"#
     );
     let node = json(&targets, "node?path=p.zarr");
     assert!(
