@@ -37,7 +37,7 @@ CARGO_CYCLONEDX = "0.5.9"
 
 PEERS = ["zarr_python_2", "zarr_python_3", "tensorstore_py", "zarrs_rs", "zarrita_js"]
 # These need a newer Python than the others, which is not everywhere.
-NEWER, NEWER_PYTHON = ["zarr_python_34", "ome_zarr"], 12
+NEWER, NEWER_PYTHON = ["zarr_python_34", "ome_zarr", "titiler"], 12
 # Wheels of PyTorch without CUDA, of which PyPI has none.
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 

@@ -305,6 +305,7 @@ EXCHANGES = [
     ("netcdf_c", "stats.py", ""),
     ("pictures", "pictures.py", ""),
     ("ome_zarr", "ome_zarr_copies.py", ""),
+    ("titiler", "tiles.py", "--sample {sample} --seed {seed}"),
 ]
 
 
@@ -322,7 +323,7 @@ def exchange_all(program, sample):
         environments.missing(what, environments.has_apt())
         exchanges = [exchange for exchange in exchanges if exchange[1] not in ("cdl.py", "cdl_texts.py", "netcdf_c.py")]
     if not environments.python_of(environments.NEWER_PYTHON):
-        skip(f"Python 3.{environments.NEWER_PYTHON} is not installed: zarr-python 3.4 and ome-zarr-models, which need it, are not among the peers")
+        skip(f"Python 3.{environments.NEWER_PYTHON} is not installed: zarr-python 3.4, ome-zarr-models and titiler, which need it, are not among the peers")
         exchanges = [exchange for exchange in exchanges if exchange[0] not in environments.NEWER]
     number = seed()
     if sample > 1:

@@ -2,7 +2,8 @@
 """Makes Zarr arrays of real data that Python packages bring: `benches/tune_data.py FOLDER`, for the example `tune`.
 
 Versions of the packages with which docs/tasks/tune.md was measured:
-pip install zarr==3.1.6 scikit-image==0.26.0 nibabel==5.4.2 nilearn==0.14.1 pvlib==0.16.1 global-land-mask==1.0.0 h5py==3.16.0
+pip install zarr==3.1.6 scikit-image==0.26.0 nibabel==5.4.2 nilearn==0.14.1 pvlib==0.16.1 global-land-mask==1.0.0 h5py==3.16.0 \\
+    iris-sample-data==2.5.2
 """
 
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import global_land_mask
 import h5py
+import iris_sample_data
 import nibabel
 import nilearn
 import numpy
@@ -31,6 +33,11 @@ def h5(path):
         found = []
         file.visititems(lambda _, item: found.append(item[...]) if isinstance(item, h5py.Dataset) else None)
         return max(found, key=lambda array: array.nbytes)
+
+
+def climate(file, variable):
+    with h5py.File(data(iris_sample_data, "sample_data", f"{file}.nc")) as file:
+        return file[variable][...]
 
 
 def image(name):
@@ -55,6 +62,11 @@ DATASETS = {
     "motorcycle": (("y", "x"), lambda: numpy.load(data(skimage, "data", "motorcycle_disp.npz"))["arr_0"]),
     "faces": (("n", "y", "x"), lambda: numpy.load(data(skimage, "data", "lfw_subset.npy"))),
     "cells": (("y", "x"), lambda: image("cell.png")),
+    "scenario-a1b": (("time", "lat", "lon"), lambda: climate("A1B_north_america", "air_temperature")),
+    "sea-surface": (("time", "lat", "lon"), lambda: climate("ostia_monthly", "surface_temperature")),
+    "orca": (("y", "x"), lambda: climate("orca2_votemper", "votemper")),
+    "brightness": (("y", "x"), lambda: climate("toa_brightness_stereographic", "data")),
+    "salinity": (("depth", "lat", "lon"), lambda: climate("atlantic_profiles", "salinity")),
 }
 
 

@@ -94,10 +94,38 @@ function atmosphere(folder) {
   });
 }
 
+// A plate of 2 × 3 wells, of which three have fields, of two acquisitions. Fields of A3 are half as bright as those of A1.
+function plate(folder) {
+  const place = join(folder, "plate.zarr");
+  const wells = { "A/1": [0, 0, 3], "A/3": [0], "B/2": [3] };
+  const names = (names) => names.map((name) => ({ name }));
+  group3(place, "", {
+    ome: {
+      version: "0.5",
+      plate: {
+        version: "0.5", name: "screen", field_count: 3, rows: names(["A", "B"]), columns: names(["1", "2", "3"]),
+        acquisitions: [{ id: 0, name: "day 1", maximumfieldcount: 2 }, { id: 3, name: "day 2", maximumfieldcount: 1 }],
+        wells: Object.keys(wells).map((path) => ({ path, rowIndex: "AB".indexOf(path[0]), columnIndex: "123".indexOf(path[2]) })),
+      },
+    },
+  });
+  for (const row of ["A", "B"]) group3(place, row);
+  const axes = [{ name: "c", type: "channel" }, ...["y", "x"].map((name) => ({ name, type: "space", unit: "micrometer" }))];
+  for (const [path, acquisitions] of Object.entries(wells)) {
+    group3(place, path, { ome: { version: "0.5", well: { images: acquisitions.map((acquisition, n) => ({ path: String(n), acquisition })) } } });
+    acquisitions.forEach((_, field) => {
+      group3(place, `${path}/${field}`, { ome: { version: "0.5", multiscales: [{ name: `${path}/${field}`, axes, datasets: [{ path: "0", coordinateTransformations: [{ type: "scale", scale: [1, 0.5, 0.5] }] }] }] } });
+      const most = path === "A/3" ? 500 : 1000;
+      const values = Uint16Array.from({ length: 2 * 64 * 64 }, (_, n) => most * Math.abs(Math.sin((n % 64) / (6 + field)) * Math.cos(Math.floor(n / 64) / 9)));
+      array3(place, `${path}/${field}/0`, "uint16", [2, 64, 64], values, { names: ["c", "y", "x"] });
+    });
+  }
+}
+
 // `sea.zarr`: a packed sea temperature on a map; `cells.zarr`: an OME image of two channels; `odd.zarr`: hostile names and types;
 // `tissue.zarr`: an image of five axes with labels; `plain.zarr`: an image that says nothing of its channels; `air.zarr`: a section through
-// the atmosphere, and kinds of land.
-export const NAMES = ["sea.zarr", "cells.zarr", "odd.zarr", "tissue.zarr", "plain.zarr", "air.zarr"];
+// the atmosphere, and kinds of land; `plate.zarr`: a plate.
+export const NAMES = ["sea.zarr", "cells.zarr", "odd.zarr", "tissue.zarr", "plain.zarr", "air.zarr", "plate.zarr"];
 
 export function make(folder) {
   const sea = join(folder, "sea.zarr");
@@ -149,6 +177,7 @@ export function make(folder) {
 
   images(folder);
   atmosphere(folder);
+  plate(folder);
 
   const odd = join(folder, "odd.zarr");
   const evil = "<img src=x onerror=window.pwned=1>";

@@ -599,6 +599,59 @@ const tests = {
     await page.end();
   },
 
+  async "a plate is a grid of wells, and a click opens the image of a field"() {
+    const page = await open("#/plate.zarr");
+    assert.match(await text(page, ".facts"), /rows\s+2\s+columns\s+3\s+wells\s+3\s+fields\s+3\s+acquisitions\s+2/);
+    const wells = () => page.getByRole("grid").getByRole("button").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
+    assert.deepEqual(await wells(), ["A1, field 0", "A3, field 0", "B2, field 0"]);
+    await page.waitForFunction(() => [...document.querySelectorAll(".wells img")].every((image) => image.complete && image.naturalWidth === 64));
+    await shot(page, "plate");
+    // Equal values look the same in all wells: A3 has half of those of A1.
+    const brightness = await page.evaluate(() => [...document.querySelectorAll(".wells img")].map((image) => {
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [64, 64];
+      const context = canvas.getContext("2d");
+      context.drawImage(image, 0, 0);
+      return context.getImageData(0, 0, 64, 64).data.reduce((all, value, n) => all + (n % 4 === 1 ? value : 0), 0);
+    }));
+    assert.ok(Math.abs(brightness[1] / brightness[0] - 0.5) < 0.02, `${brightness}`);
+    // One well is reached by Tab, the others by arrows.
+    await page.getByRole("button", { name: "A1, field 0" }).focus();
+    const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await focused(), "A3, field 0");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await focused(), "A3, field 0");
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await focused(), "A1, field 0");
+    assert.equal(await page.locator(".wells [tabindex='0']").count(), 1);
+    await page.getByRole("combobox", { name: "Acquisition" }).selectOption("day 2");
+    assert.deepEqual(await wells(), ["A1, field 2", "B2, field 0"]);
+    await page.getByRole("combobox", { name: "Acquisition" }).selectOption("all acquisitions");
+    await page.getByRole("combobox", { name: "Field" }).selectOption("field 3 of 3");
+    assert.deepEqual(await wells(), ["A1, field 2"]);
+    await page.waitForTimeout(300);
+    assert.match(page.url(), /#\/plate.zarr\?field=2$/);
+    await page.getByRole("button", { name: "A1, field 2" }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator("canvas.plane").waitFor();
+    await settled(page);
+    assert.match(page.url(), /#\/plate.zarr\/A\/1\/2\/0$/);
+    await page.goBack();
+    await settled(page);
+    assert.deepEqual(await wells(), ["A1, field 2"]);
+    // A well has its fields.
+    await page.goto(`${url}#/plate.zarr/A/1`);
+    await settled(page);
+    assert.deepEqual(await page.locator("#panel h2").allInnerTexts(), ["Acquisition 0", "Acquisition 3"]);
+    await shot(page, "well");
+    await page.locator(".card.field").nth(1).click();
+    await page.locator("canvas.plane").waitFor();
+    await settled(page);
+    assert.match(page.url(), /#\/plate.zarr\/A\/1\/1\/0$/);
+    await page.end();
+  },
+
   async "what is up is above, and values have names"() {
     // The first row is 1000 hPa, and 10 m: both are below.
     for (const name of ["wind", "mast"]) {
@@ -754,7 +807,7 @@ const tests = {
   async "labels and contrast, in light and dark"() {
     for (const colorScheme of ["light", "dark"]) {
       for (const [name, fragment] of Object.entries({
-        start: "", group: "#/sea.zarr", data: "#/sea.zarr/temperature?point=10,10", image: "#/cells.zarr/0", tissue: "#/tissue.zarr/0?overlay=nuclei", names: "#/air.zarr/land", line: "#/sea.zarr/mean", statistics: "#/sea.zarr/temperature?tab=statistics", values: "#/sea.zarr/temperature?tab=values",
+        start: "", group: "#/sea.zarr", data: "#/sea.zarr/temperature?point=10,10", image: "#/cells.zarr/0", plate: "#/plate.zarr", well: "#/plate.zarr/A/1", tissue: "#/tissue.zarr/0?overlay=nuclei", names: "#/air.zarr/land", line: "#/sea.zarr/mean", statistics: "#/sea.zarr/temperature?tab=statistics", values: "#/sea.zarr/temperature?tab=values",
         chunks: "#/sea.zarr/holes?tab=chunks", metadata: "#/cells.zarr?tab=metadata", snippets: "#/odd.zarr/big?tab=open", broken: "#/odd.zarr/broken",
       })) {
         isWatched = name !== "broken";
@@ -782,6 +835,16 @@ const tests = {
     await settled(page);
     assert.notEqual(await ground(), light, "the choice is kept");
     await page.end();
+  },
+
+  async "a wide screen"() {
+    for (const [name, fragment] of Object.entries({ map: "#/sea.zarr/temperature?point=10,10", image: "#/tissue.zarr/0?overlay=nuclei", plate: "#/plate.zarr", beside: "#/air.zarr/wind?with=air.zarr%2Fmodel" })) {
+      const page = await open(fragment, { viewport: { width: 2560, height: 1300 } });
+      await shot(page, `wide-${name}`);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      assert.ok(overflow <= 0, `${name}: ${overflow} pixels beside the screen`);
+      await page.end();
+    }
   },
 
   async "a phone"() {
@@ -817,6 +880,11 @@ const tests = {
       assert.ok((await overflow()) <= 0, `${tab}: ${await overflow()} pixels beside the screen`);
     }
     await shot(page, "phone-snippets");
+    await page.goto(`${url}#/plate.zarr`);
+    await settled(page);
+    await shot(page, "phone-plate");
+    assert.ok((await overflow()) <= 0, `the plate: ${await overflow()} pixels beside the screen`);
+    await axeFinds(page, "a plate on a phone");
     await page.end();
   },
 

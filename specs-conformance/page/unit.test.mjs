@@ -9,6 +9,7 @@ const { format, parse } = await import(new URL("state.js", files));
 const { degrees, scaleBar, short, steps } = await import(new URL("number.js", files));
 const { angle } = await import(new URL("axes.js", files));
 const { decode } = await import(new URL("coast.js", files));
+const { fieldsOf, next } = await import(new URL("plate.js", files));
 
 test("percentiles are those of NumPy", () => {
   // np.percentile([1, 2, 4, 5, 7, 9], [10, 75])
@@ -110,4 +111,19 @@ test("numbers are short, and ticks are round", () => {
   assert.deepEqual(steps(0, 4999, 2.3), [0, 2000, 4000]);
   assert.deepEqual(degrees(-90, 90, 6), [-90, -60, -30, 0, 30, 60, 90]);
   assert.deepEqual([angle(-45, "lat"), angle(190, "lon"), angle(180, "lon"), angle(0, "lat")], ["45°S", "170°W", "180°", "0°"]);
+});
+
+test("arrows go to the next well that has something", () => {
+  const places = [[0, 0], [0, 2], [3, 0], [1, 2]];
+  assert.deepEqual(next(places, [0, 0], [0, 1]), [0, 2]);
+  assert.deepEqual(next(places, [0, 0], [1, 0]), [3, 0]);
+  assert.deepEqual(next(places, [1, 2], [-1, 0]), [0, 2]);
+  assert.equal(next(places, [1, 2], [0, -1]), undefined);
+});
+
+test("fields are counted within an acquisition, or all together", () => {
+  const well = { fields: [{ path: "0", acquisition: 1 }, { path: "1", acquisition: 2 }, { path: "2", acquisition: 2 }] };
+  assert.deepEqual(fieldsOf(well, null).map(({ path }) => path), ["0", "1", "2"]);
+  assert.deepEqual(fieldsOf(well, 2).map(({ path }) => path), ["1", "2"]);
+  assert.deepEqual(fieldsOf(well, 9), []);
 });

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use zarr::format::Child;
 use zarr::{Array, Group, Json, NodeKind, Object};
+#[cfg(feature = "plot")]
+use zarr_plot::meaning::{Plate, fields_of_well};
 
 use crate::digits::Digits;
 use crate::human;
@@ -12,6 +14,9 @@ use crate::json::or_null;
 
 /// Groups with more arrays are described by their names only: each array has a document to read.
 const MAX_ARRAYS: usize = 1000;
+/// Of plates with more wells the fields are not counted, for which each well is opened.
+#[cfg(feature = "plot")]
+const MAX_WELLS_OPENED: usize = 2000;
 
 /// The arrays of a group that make a dataset, and the sizes of their dimensions.
 #[derive(Debug, Default)]
@@ -280,8 +285,119 @@ fn version(group: &Group) -> Option<String> {
     if let Some(ome) = attributes.get("ome").and_then(Json::as_object) {
         return ome.get("version")?.as_str().map(str::to_owned);
     }
-    let first = attributes.get("multiscales")?.as_array()?.first()?.as_object()?;
-    first.get("version")?.as_str().map(str::to_owned)
+    let image = attributes.get("multiscales").and_then(Json::as_array).and_then(|all| all.first());
+    let found = image.or(attributes.get("plate")).or(attributes.get("well"));
+    found?.as_object()?.get("version")?.as_str().map(str::to_owned)
+}
+
+/// Lines of people about the plate or the well that a group is; none if it is neither.
+#[cfg(feature = "plot")]
+pub(super) fn plate_lines(group: &Group) -> Vec<(&'static str, String)> {
+    let version = version(group).map_or(String::new(), |version| format!(" {version}"));
+    let mut lines = Vec::new();
+    if let Some(plate) = Plate::of_group(group) {
+        let name = plate.name.as_deref().unwrap_or("without a name");
+        lines.push(("plate", human::printable(&format!("{name}, OME-Zarr{version}"))));
+        let [rows, columns] = [&plate.rows, &plate.columns].map(|names| ends_of(names));
+        let wells = human::count(plate.wells.len() as u64);
+        let places = human::count((plate.rows.len() * plate.columns.len()) as u64);
+        let text = format!("{wells} of {places}: rows {rows}, columns {columns}");
+        lines.push(("wells", human::printable(&text)));
+        let counted = field_counts(group, &plate);
+        let fields = match (&counted, plate.field_count) {
+            (Some(counts), _) => {
+                let (least, most) = (counts.iter().min(), counts.iter().max());
+                let (least, most) = (least.copied().unwrap_or(0), most.copied().unwrap_or(0));
+                let each =
+                    if least == most { most.to_string() } else { format!("{least} to {most}") };
+                Some(format!("{}, {each} a well", human::count(counts.iter().sum())))
+            }
+            (None, Some(most)) => Some(format!("up to {} a well", human::count(most))),
+            (None, None) => None,
+        };
+        lines.extend(fields.map(|fields| ("fields", fields)));
+        let acquisitions = plate.acquisitions.iter().map(|acquisition| match &acquisition.name {
+            Some(name) => format!("{} ({name})", acquisition.id),
+            None => acquisition.id.to_string(),
+        });
+        let acquisitions: Vec<String> = acquisitions.collect();
+        if !acquisitions.is_empty() {
+            lines.push(("acquisitions", human::printable(&acquisitions.join(", "))));
+        }
+    }
+    if let Some(fields) = fields_of_well(group) {
+        lines.push((
+            "well",
+            format!("{}, OME-Zarr{version}", human::plural(fields.len() as u64, "field")),
+        ));
+        let names = fields.iter().map(|field| match field.acquisition {
+            Some(id) => format!("{} (acquisition {id})", field.path),
+            None => field.path.clone(),
+        });
+        lines.push(("fields", human::printable(&names.collect::<Vec<_>>().join(", "))));
+    }
+    lines
+}
+
+/// The first and the last name of rows or columns.
+#[cfg(feature = "plot")]
+fn ends_of(names: &[String]) -> String {
+    match names {
+        [] => "none".into(),
+        [one] => one.clone(),
+        [first, .., last] => format!("{first} … {last}"),
+    }
+}
+
+/// How many fields each well has: of a store that is near, and if there are not too many wells to open each.
+#[cfg(feature = "plot")]
+fn field_counts(group: &Group, plate: &Plate) -> Option<Vec<u64>> {
+    if !group.hierarchy().store().capabilities().local || plate.wells.len() > MAX_WELLS_OPENED {
+        return None;
+    }
+    let fields = plate.fields(group, None).ok()?;
+    Some(fields.iter().map(|fields| fields.len() as u64).collect())
+}
+
+/// The plate or the well that a group is, for JSON: members `plate` and `well`.
+#[cfg(feature = "plot")]
+pub(super) fn plate_members(group: &Group) -> Object {
+    let mut object = Object::new();
+    if let Some(plate) = Plate::of_group(group) {
+        let names = |names: &[String]| -> Json {
+            names.iter().map(String::as_str).map(Json::from).collect()
+        };
+        let wells = plate.wells.iter().map(|well| {
+            let object = Object::new().with("path", well.path.as_str());
+            Json::from(object.with("row", well.row as u64).with("column", well.column as u64))
+        });
+        let acquisitions = plate.acquisitions.iter().map(|acquisition| {
+            let object = Object::new().with("id", acquisition.id);
+            Json::from(object.with("name", or_null(acquisition.name.clone())))
+        });
+        let counts = field_counts(group, &plate);
+        let fields = counts.map_or(Json::Null, |counts| counts.iter().sum::<u64>().into());
+        let plate = Object::new()
+            .with("name", or_null(plate.name.clone()))
+            .with("version", or_null(version(group)))
+            .with("rows", names(&plate.rows))
+            .with("columns", names(&plate.columns))
+            .with("wells", wells.collect::<Json>())
+            .with("fields", fields)
+            .with("acquisitions", acquisitions.collect::<Json>());
+        object.insert("plate", plate);
+    }
+    if let Some(fields) = fields_of_well(group) {
+        let fields = fields.into_iter().map(|field| {
+            let acquisition = field.acquisition.map_or(Json::Null, Json::from);
+            Json::from(Object::new().with("path", field.path).with("acquisition", acquisition))
+        });
+        let well = Object::new()
+            .with("version", or_null(version(group)))
+            .with("fields", fields.collect::<Json>());
+        object.insert("well", well);
+    }
+    object
 }
 
 /// The OME images of a group for JSON.
@@ -348,6 +464,16 @@ fn number_json(value: &f64) -> Json {
 #[cfg(not(feature = "plot"))]
 pub(super) fn image_lines(_: &Group) -> Vec<(&'static str, String)> {
     Vec::new()
+}
+
+#[cfg(not(feature = "plot"))]
+pub(super) fn plate_lines(_: &Group) -> Vec<(&'static str, String)> {
+    Vec::new()
+}
+
+#[cfg(not(feature = "plot"))]
+pub(super) fn plate_members(_: &Group) -> Object {
+    Object::new()
 }
 
 #[cfg(not(feature = "plot"))]

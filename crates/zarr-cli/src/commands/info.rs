@@ -34,7 +34,8 @@ Examples:
   zarr info data.zarr/ocean/temperature --stored
 
 For a group whose dimensions have names, it describes the arrays as xarray does: dimensions, coordinates with their first and
-last values in local stores, and variables. For an OME-Zarr image, it describes axes, channels and levels.
+last values in local stores, and variables. For an OME-Zarr image, it describes axes, channels and levels; for a plate, wells,
+fields and acquisitions.
 
 For a georeferenced array, it prints the coordinate reference system and its source, the grid steps, the bounds, and whether rows
 run from north to south.
@@ -219,6 +220,9 @@ fn group_members(group: &Group, object: Object) -> Object {
     let images = contents::images(group);
     if !images.is_empty() {
         object.insert("images", images);
+    }
+    for (name, value) in contents::plate_members(group).iter() {
+        object.insert(name, value.clone());
     }
     object
 }
@@ -409,7 +413,8 @@ fn describe_group(group: &Group, is_netcdf: bool, out: Out<'_>) -> Result<(), Fa
     let what = if group.metadata().implicit { "implicit group" } else { "group" };
     heading(what, group.path().as_str(), &format_of(hierarchy), &store, out)?;
     let image = contents::image_lines(group);
-    for (label, text) in &image {
+    let plate = contents::plate_lines(group);
+    for (label, text) in plate.iter().chain(&image) {
         line(out, label, text)?;
     }
     #[cfg(feature = "plot")]
@@ -425,12 +430,16 @@ fn describe_group(group: &Group, is_netcdf: bool, out: Out<'_>) -> Result<(), Fa
         Err(e) => return Err(e.into()),
     }
     let mut attributes = group.attributes().clone();
+    let mut described = Vec::new();
     if !image.is_empty() {
-        // They are described above.
-        for name in ["multiscales", "omero", "ome"] {
-            if attributes.contains(name) {
-                attributes.insert(name, "described above; `zarr attrs` prints it");
-            }
+        described.extend(["multiscales", "omero", "ome"]);
+    }
+    if !plate.is_empty() {
+        described.extend(["plate", "well", "ome"]);
+    }
+    for name in described {
+        if attributes.contains(name) {
+            attributes.insert(name, "described above; `zarr attrs` prints it");
         }
     }
     describe_attributes(&attributes, out)

@@ -128,6 +128,50 @@ fn info_of_an_image_has_labels_and_no_dimensions_of_many_lengths() {
     assert!(!text.contains("several lengths"), "{text}");
 }
 
+/// A plate as bioformats2raw writes it in 0.4.
+#[test]
+fn info_of_a_plate_has_wells_fields_and_acquisitions() {
+    let folder = Folder::new();
+    let attrs = |target: &str, text: &str| {
+        folder.good(&format!("create {target} --group --format v2"));
+        let set = folder.command(&format!("attrs {target} --set")).arg(text).output().unwrap();
+        assert!(set.status.success());
+    };
+    attrs(
+        "p.zarr",
+        r#"plate={"columns":[{"name":"1"},{"name":"2"}],"name":"Plate Name 0","wells":[{"path":"A/1","rowIndex":0,"columnIndex":0},
+        {"path":"B/2","rowIndex":1,"columnIndex":1}],"field_count":2,"rows":[{"name":"A"},{"name":"B"}],"acquisitions":[{"id":0}],"version":"0.4"}"#,
+    );
+    let well = r#"well={"images":[{"path":"0","acquisition":0},{"path":"1","acquisition":0}]}"#;
+    attrs("p.zarr/A/1", well);
+    attrs("p.zarr/B/2", r#"well={"images":[{"path":"0"}]}"#);
+    let text = folder.good("info p.zarr").text().to_owned();
+    let expected = "\
+plate        Plate Name 0, OME-Zarr 0.4
+wells        2 of 4: rows A … B, columns 1 … 2
+fields       3, 1 to 2 a well
+acquisitions 0
+";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.contains("plate: described above"), "{text}");
+    let text = folder.good("info p.zarr/A/1").text().to_owned();
+    let expected = "\
+well         2 fields, OME-Zarr
+fields       0 (acquisition 0), 1 (acquisition 0)
+";
+    assert!(text.contains(expected), "{text}");
+    let json = folder.good("info p.zarr --json").json();
+    let plate = json.as_object().unwrap().get("plate").unwrap().to_string();
+    assert_eq!(
+        plate,
+        r#"{"name":"Plate Name 0","version":"0.4","rows":["A","B"],"columns":["1","2"],"wells":[{"path":"A/1","row":0,"column":0},{"path":"B/2","row":1,"column":1}],"fields":3,"acquisitions":[{"id":0,"name":null}]}"#
+    );
+    // A word that others use for something else.
+    folder.good("create other.zarr --group --attr plate=AB12");
+    let text = folder.good("info other.zarr").text().to_owned();
+    assert!(text.contains("plate: AB12") && !text.contains("wells"), "{text}");
+}
+
 #[test]
 fn channels_are_selected_by_their_labels() {
     let folder = Folder::new();

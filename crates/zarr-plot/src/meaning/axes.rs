@@ -2,7 +2,7 @@
 //!
 //! Names are those of the document, or of xarray's and NCZarr's attributes, which `zarr-core` reads. Coordinates are in the array
 //! of one axis that has the same name in the same group or one above it (CF 5, netCDF-4's scope). Of a level of an OME image they
-//! follow from its transformations.
+//! follow from its transformations, and of a map without such arrays from where its attributes say that it is.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use zarr_core::data_type::{DataType, Endian, ScalarValue, TimeUnit, utf32_chars}
 use zarr_core::{Array, ErrorKind, Object, Result};
 
 use super::ome::Image;
-use super::{Affine, Meaning, MissingRule, TimeUnits, text, units_of_numpy};
+use super::{Affine, Meaning, MissingRule, TimeUnits, geo, text, units_of_numpy};
 
 /// An axis of an array.
 #[derive(Clone, Debug)]
@@ -86,6 +86,8 @@ enum Values {
     None,
     /// Positions, scaled.
     Affine(Affine),
+    /// As [`Values::Affine`], on a map: they rise to the east and to the north.
+    OnMap(Affine),
     /// An array of as many elements.
     Stored(Box<Array>),
 }
@@ -132,7 +134,7 @@ impl Axis {
     /// Coordinates `first + n · step` along the axis, if these follow from its document only.
     pub fn affine(&self) -> Option<Affine> {
         match &self.values {
-            Values::Affine(affine) => Some(*affine),
+            Values::Affine(affine) | Values::OnMap(affine) => Some(*affine),
             _ => None,
         }
     }
@@ -184,20 +186,27 @@ impl Axis {
     }
 
     /// Whether it goes up from one position to another, both within the axis: to the north, or along a vertical axis to what CF
-    /// calls up. Without stored coordinates it goes down, as the rows of images. The two coordinates are read.
+    /// calls up. Without coordinates and on images it goes down. The two coordinates are read.
     pub fn is_upwards(&self, from: u64, to: u64) -> bool {
         let rises = match (self.kind, self.positive) {
             (AxisKind::Y, _) | (AxisKind::Z, Some(Positive::Up)) => true,
             (AxisKind::Z, Some(Positive::Down)) => false,
             _ => return false,
         };
-        if self.array().is_none() || from == to {
+        if matches!(self.values, Values::None | Values::Affine(_)) || from == to {
             return false;
         }
         let (Some(first), Some(last)) = (self.number_at(from), self.number_at(to)) else {
             return false;
         };
         if rises { first < last } else { first > last }
+    }
+
+    /// Gives it the coordinates of a map: the first one, and how far it is to the next.
+    pub(super) fn set_on_map(&mut self, kind: AxisKind, affine: Affine, units: Option<&str>) {
+        self.kind = kind;
+        self.units = units.map(str::to_owned);
+        self.values = Values::OnMap(affine);
     }
 
     /// The coordinate at one position.
@@ -212,7 +221,7 @@ impl Axis {
     pub fn read(&self, positions: Range<u64>) -> Result<Option<Coordinates>> {
         match &self.values {
             Values::None => Ok(None),
-            Values::Affine(affine) => {
+            Values::Affine(affine) | Values::OnMap(affine) => {
                 let numbers = positions.map(|at| affine.apply(at as f64)).collect();
                 Ok(Some(Coordinates { numbers, ..Coordinates::default() }))
             }
@@ -319,6 +328,10 @@ pub(crate) fn axes_of_image(array: &Array, image: Option<&(Image, usize)>) -> Re
             axis.values = Values::Stored(Box::new(variable));
         }
         axes.push(axis);
+    }
+    let has_coordinates = |axis: &Axis| axis.kind.is_space() && axis.has_coordinates();
+    if image.is_none() && axes.len() >= 2 && !axes.iter().any(has_coordinates) {
+        geo::place_axes(array, &mut axes)?;
     }
     Ok(axes)
 }

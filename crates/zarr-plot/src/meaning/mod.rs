@@ -1,4 +1,5 @@
-//! What CF and OME say of an array: missing values, scale and offset, times, axes, channels; and where on Earth it is ([`geo`]).
+//! What CF and OME say of an array: missing values, scale and offset, times, axes, channels; where on Earth it is ([`geo`]); and
+//! which wells a [`Plate`] has.
 //!
 //! [`Meaning::of`] looks at an array's own attributes and reads nothing from the store. [`axes_of`] opens the variables that have
 //! the coordinates, and [`Image::of_array`] the groups above it.
@@ -20,6 +21,7 @@ mod flags;
 pub mod geo;
 mod missing;
 mod ome;
+mod plate;
 mod select;
 mod time;
 
@@ -35,6 +37,7 @@ pub(crate) use self::missing::{MAX_COMPARED, number, unsigned};
 pub use self::missing::{Missing, MissingRule};
 pub(crate) use self::ome::color;
 pub use self::ome::{Channel, Image, Images, Level, label_images};
+pub use self::plate::{Acquisition, Field, Plate, PlateWell, fields_of_well};
 pub use self::select::Reach;
 pub use self::time::TimeUnits;
 

@@ -140,7 +140,7 @@ impl Images {
 }
 
 /// What OME says in the attributes of a group: in 0.5 it is below `ome`.
-fn inner(attributes: &Object) -> &Object {
+pub(super) fn inner(attributes: &Object) -> &Object {
     attributes.get("ome").and_then(Json::as_object).unwrap_or(attributes)
 }
 

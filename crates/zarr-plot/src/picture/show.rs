@@ -5,7 +5,7 @@ use super::{
     Along, ChannelChoice, ChannelName, ColorMap, Ends, PictureError, Plane, Raster, Reduce,
     Stretch, Subject, View, slice,
 };
-use crate::meaning::{AxisKind, Missing};
+use crate::meaning::{AxisKind, Channel, Missing};
 
 /// How elements are shown. What is not said follows from the data.
 #[derive(Clone, Debug, Default)]
@@ -203,6 +203,39 @@ impl Subject {
         Ok(Rendering { raster, block: plane.block, legend, has_missing })
     }
 
+    /// The windows in which a view is shown where nothing else is asked for: the number of each channel that is shown, and its ends; of a
+    /// view without channels its ends, with the number 0. None of labels, of colours as they are, and of what has no two values.
+    ///
+    /// # Errors
+    /// As [`Subject::show`].
+    pub fn windows(
+        &self,
+        view: &View,
+        at_most: Option<(u64, u64)>,
+    ) -> Result<Vec<(usize, f64, f64)>, PictureError> {
+        let style = Style::default();
+        if self.is_labels() || self.is_rgb(view) {
+            return Ok(Vec::new());
+        }
+        let read = |view: &View| slice(&self.array, &self.meaning, view, at_most, None);
+        let mut found = Vec::new();
+        match self.channel_axis(view) {
+            Some(axis) if self.shows_channels(view, &style) => {
+                for shown in self.image_channels(axis, view, &style)?.unwrap_or_default() {
+                    let plane = read(&view.at(axis, shown.position as u64))?;
+                    let stretch = channel_stretch(&plane, &shown.channel, None, &style)?;
+                    found.extend(stretch.map(|stretch| (shown.number, stretch.low, stretch.high)));
+                }
+            }
+            _ => {
+                let (stretch, _) = scale(&read(view)?, &style, self, self.declared_window(view))?;
+                found.extend(stretch.map(|stretch| (0, stretch.low, stretch.high)));
+            }
+        }
+        found.retain(|(_, low, high)| low < high);
+        Ok(found)
+    }
+
     /// The axis of channels, if it goes neither across nor down.
     pub fn channel_axis(&self, view: &View) -> Option<usize> {
         (0..self.axes.len())
@@ -337,9 +370,7 @@ fn channels_shown(
     let mut names = Vec::new();
     for ShownChannel { position, number, channel, window } in channels {
         let plane = read(*position as u64)?;
-        let declared = channel.window.map(|(low, high)| Ends::Limits(low, high));
-        let ends = window.or(style.ends).or(declared).unwrap_or(AUTOMATIC);
-        let stretch = Stretch::of(&plane, ends, style.is_log, None)?;
+        let stretch = channel_stretch(&plane, channel, *window, style)?;
         let name = channel.label.clone().unwrap_or_else(|| format!("channel {number}"));
         names.push((name, channel.color));
         found.push((plane, stretch, channel.clone()));
@@ -347,6 +378,18 @@ fn channels_shown(
     let raster = Raster::of_channels(&found)?;
     let block = found.first().map_or((1, 1), |(plane, ..)| plane.block);
     Ok(Rendering { raster, block, legend: Legend::Channels(names), has_missing: false })
+}
+
+/// The window of a channel: the chosen one, else the declared one, else of most of its values.
+fn channel_stretch(
+    plane: &Plane,
+    channel: &Channel,
+    chosen: Option<Ends>,
+    style: &Style,
+) -> Result<Option<Stretch>, PictureError> {
+    let declared = channel.window.map(|(low, high)| Ends::Limits(low, high));
+    let ends = chosen.or(style.ends).or(declared).unwrap_or(AUTOMATIC);
+    Stretch::of(plane, ends, style.is_log, None)
 }
 
 /// The ends and the colours of a plane. Values on both sides of 0 get colours that part there, 0 in the middle.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use zarr_core::{Array, CoreType, Dialect, Hierarchy, Json, Object, OpenOptions, Registry};
 use zarr_plot::map::{Layer, MapError, Resampling, Tile, TileMatrixSet, Wanted};
 use zarr_plot::meaning::geo::{Georeference, Line, Place, Projection};
-use zarr_plot::meaning::{Meaning, MissingRule, axes_of};
+use zarr_plot::meaning::{Affine, AxisKind, Meaning, MissingRule, axes_of};
 use zarr_plot::picture::Ends;
 use zarr_plot::stats::{Along, Request, statistics, statistics_by_area};
 
@@ -289,6 +289,70 @@ fn longitudes_may_begin_anywhere() {
     for tile in &tiles {
         assert_eq!(tile[..72], expected, "{tile:?}");
     }
+}
+
+/// The values of the row of the equator, two pixels for each of 36 columns.
+fn equator(array: &Array) -> Vec<f64> {
+    let layer = Layer::open(array.clone()).unwrap();
+    let tile = Tile::new(TileMatrixSet::WebMercatorQuad, 0, 0, 0).unwrap();
+    let wanted = Wanted { width: 72, height: 4, ..Wanted::new(tile, vec![0, 0]) };
+    layer.tile(&wanted, &same).unwrap().unwrap().values[72..144].to_vec()
+}
+
+/// `spatial:transform` has the corner of the first element, or of `node` its middle: half a step further in. Axes without arrays of
+/// coordinates have those of the middles, for plots, the page and `--sel`.
+#[test]
+fn nodes_are_in_the_middle_of_elements() {
+    let hierarchy = hierarchy();
+    let values: Vec<f32> = (0..18 * 36).map(|n| (n % 36) as f32).collect();
+    let map = |name: &str, attributes: &str| {
+        let found = array(&hierarchy, name, &[18, 36], &["row", "column"], attributes);
+        found.write((.., ..), &values).unwrap();
+        found
+    };
+    let attributes = |registration: &str, transform: &str| {
+        format!(
+            r#"{{"proj:code": "EPSG:4326", "spatial:dimensions": ["row", "column"], "spatial:registration": "{registration}", "spatial:transform": {transform}}}"#
+        )
+    };
+    let pixel = map("/pixel", &attributes("pixel", "[10, 0, -180, 0, -10, 90]"));
+    let node = map("/node", &attributes("node", "[10, 0, -175, 0, -10, 85]"));
+    for array in [&pixel, &node] {
+        let axes = axes_of(array).unwrap();
+        let [down, across] = &axes[..] else { panic!("{axes:?}") };
+        assert_eq!((across.kind, down.kind), (AxisKind::X, AxisKind::Y));
+        assert_eq!(across.affine(), Some(Affine { scale: 10.0, offset: -175.0 }));
+        assert_eq!(down.affine(), Some(Affine { scale: -10.0, offset: 85.0 }));
+        assert_eq!(across.units.as_deref(), Some("degrees_east"));
+        assert!(!down.is_upwards(0, 17));
+        let expected: Vec<f64> = (0..72).map(|n| f64::from(n / 2)).collect();
+        assert_eq!(equator(array), expected);
+    }
+    // The same numbers as of corners are half a step to the right, and down.
+    let shifted = map("/shifted", &attributes("node", "[10, 0, -180, 0, -10, 90]"));
+    let expected: Vec<f64> = (0..72).map(|n| f64::from((n + 1) / 2 % 36)).collect();
+    assert_eq!(equator(&shifted), expected);
+    // From south to north.
+    let rising = map("/rising", &attributes("pixel", "[10, 0, -180, 0, 10, -90]"));
+    assert!(axes_of(&rising).unwrap()[0].is_upwards(0, 17));
+    // The group may say it, of all its arrays; another length is none of these.
+    let of_group = attributes("node", "[10, 0, -175, 0, -10, 85]");
+    hierarchy.create_group("/g", object(&of_group)).unwrap();
+    let inside = array(&hierarchy, "/g/a", &[2, 18, 36], &["time", "row", "column"], "{}");
+    assert_eq!(axes_of(&inside).unwrap()[2].affine(), Some(Affine { scale: 10.0, offset: -175.0 }));
+    assert!(!axes_of(&inside).unwrap()[0].has_coordinates());
+}
+
+/// Velocities of a staggered grid are on the edges of the cells of the others: their coordinates say so.
+#[test]
+fn staggered_grids_are_half_a_step_apart() {
+    let hierarchy = hierarchy();
+    let cells = world(&hierarchy, "/cells/a", -175.0, 10.0);
+    let edges = world(&hierarchy, "/edges/a", -170.0, 10.0);
+    let of_cells: Vec<f64> = equator(&cells).iter().map(|value| value % 1_000.0).collect();
+    let of_edges: Vec<f64> = equator(&edges).iter().map(|value| value % 1_000.0).collect();
+    assert_eq!(of_cells[..4], [0.0, 0.0, 1.0, 1.0]);
+    assert_eq!(of_edges[..4], [35.0, 0.0, 0.0, 1.0]);
 }
 
 #[test]

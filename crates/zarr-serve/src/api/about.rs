@@ -6,13 +6,14 @@ use zarr::{Array, ArrayMetadata, Json, Node, NodePath, Object};
 use zarr_plot::meaning::{Axis, AxisKind, Image, Meaning, MissingRule, label_images};
 use zarr_plot::picture::{PictureError, Subject, narrowing_at};
 
-use super::{Answered, Refusal, nodes, parameters, shown};
+use super::{Answered, Refusal, nodes, parameters, plate, shown};
 use crate::{Answer, Question, Targets};
 
 /// Larger documents are not in an answer.
 const LARGEST_DOCUMENT: u64 = 1 << 20;
 
-/// A node: `{"path", "target", "kind", "format", "dialect", "title", "attributes", "documents", "array" or "children", …}`.
+/// A node: `{"path", "target", "kind", "format", "dialect", "title", "attributes", "documents", "array" or "children", …}`; of an image,
+/// a plate or a well also `image`, `plate` or `fields`.
 ///
 /// Parameter: `path`.
 pub(crate) fn node(question: &Question, targets: &Targets) -> Answered {
@@ -45,6 +46,9 @@ pub(crate) fn node(question: &Question, targets: &Targets) -> Answered {
         Node::Group(group) => {
             for (name, value) in nodes::of_group(group)?.iter() {
                 let name = if name == "note" { "children_note" } else { name };
+                object.insert(name, value.clone());
+            }
+            for (name, value) in plate::members(group).iter() {
                 object.insert(name, value.clone());
             }
             let images = Image::of_group(group);

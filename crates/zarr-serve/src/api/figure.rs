@@ -116,7 +116,7 @@ fn check_overlay(
 }
 
 /// Bytes that a figure takes while it is made, with this many planes besides. Of colours all planes are there at once.
-fn memory(view: &View, size: (u32, u32), is_bare: bool, more: u64) -> u64 {
+pub(super) fn memory(view: &View, size: (u32, u32), is_bare: bool, more: u64) -> u64 {
     let shown = shown_along(view, view.x).saturating_mul(shown_along(view, view.y));
     let others = view.along.iter().map(|along| along.len).fold(1, u64::saturating_mul);
     let planes = (others / shown.max(1)).clamp(1, MAX_PLANES) + more;

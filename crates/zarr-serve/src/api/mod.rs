@@ -13,6 +13,7 @@ mod find;
 mod nodes;
 mod parameters;
 mod plane;
+mod plate;
 mod shown;
 mod statistics;
 #[cfg(test)]
@@ -69,7 +70,7 @@ type Answered = Result<Answer, Refusal>;
 type Function = fn(&Question, &Targets) -> Answered;
 
 /// The questions, by what follows `/-/`.
-const QUESTIONS: [(&str, Function); 15] = [
+const QUESTIONS: [(&str, Function); 17] = [
     ("targets", nodes::targets),
     ("names", nodes::names),
     ("node", about::node),
@@ -83,6 +84,8 @@ const QUESTIONS: [(&str, Function); 15] = [
     ("table", elements::table),
     ("stats", statistics::statistics),
     ("chunks", chunks::chunks),
+    ("plate", plate::plate),
+    ("thumbnail.png", plate::thumbnail),
     ("colormaps", colours::colormaps),
     ("coast", colours::coast),
 ];

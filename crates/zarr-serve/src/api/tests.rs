@@ -439,3 +439,84 @@ fn broken_children_are_listed() {
         assert_eq!(name(broken[0]), Some("broken".into()));
     }
 }
+
+/// A plate of one row and two columns, whose only well has a field of two levels.
+fn plates(folder: &Path) -> Targets {
+    let path = folder.join("p.zarr");
+    let path = path.to_str().unwrap();
+    let hierarchy = zarr::create(path, Dialect::V3).unwrap();
+    let group = |path: &str, ome: &str| {
+        let Json::Object(attributes) = Json::parse(ome.as_bytes()).unwrap() else { panic!() };
+        hierarchy.create_group(path, attributes).unwrap();
+    };
+    group(
+        "/",
+        r#"{"ome": {"version": "0.5", "plate": {"version": "0.5", "rows": [{"name": "A"}], "columns": [{"name": "1"}, {"name": "2"}],
+        "wells": [{"path": "A/1", "rowIndex": 0, "columnIndex": 0}, {"path": "A/2", "rowIndex": 0, "columnIndex": 1}], "acquisitions": [{"id": 4}]}}}"#,
+    );
+    group("/A/1", r#"{"ome": {"well": {"images": [{"path": "0", "acquisition": 4}]}}}"#);
+    group(
+        "/A/1/0",
+        r#"{"ome": {"multiscales": [{"axes": [{"name": "c", "type": "channel"}, {"name": "y", "type": "space"}, {"name": "x", "type": "space"}],
+        "datasets": [{"path": "0"}, {"path": "1"}]}], "omero": {"channels": [{"color": "FF0000", "window": {"start": 10, "end": 30}}, {"color": "0000FF"}]}}}"#,
+    );
+    for (level, side) in [("0", 200_u64), ("1", 100)] {
+        let array = hierarchy.create_array(format!("/A/1/0/{level}")).shape(&[2, side, side]);
+        let array = array.chunks(&[1, side, side]).data_type_named("uint16").create().unwrap();
+        let values: Vec<u16> = (0..2 * side * side).map(|n| (n % side) as u16).collect();
+        array.write(.., &values).unwrap();
+    }
+    let open = zarr::OpenOptions::new(zarr::standard());
+    Targets::open(&[path.to_owned()], &TargetsOptions { open, ..TargetsOptions::default() })
+        .unwrap()
+}
+
+#[test]
+fn a_plate_has_wells_fields_and_windows_for_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let targets = plates(folder.path());
+    // The second channel declares no window: it has that of its values as they are shown, 2 by 2 elements of the smaller level a pixel. A well
+    // without a group has no field.
+    assert_eq!(
+        json(&targets, "plate?path=p.zarr"),
+        r#"{"name":null,"rows":["A"],"columns":["1","2"],"acquisitions":[{"id":4,"name":null}],"wells":[{"path":"A/1","row":0,"column":0,"fields":[{"path":"0","acquisition":4}]},{"path":"A/2","row":0,"column":1,"fields":[]}],"windows":"0:10:30,1:0.5:98.5"}"#
+    );
+    let node = json(&targets, "node?path=p.zarr");
+    assert!(
+        node.contains(r#""plate":{"rows":1,"columns":2,"wells":2,"fields":null,"acquisitions":1}"#),
+        "{node}"
+    );
+    let well = json(&targets, "node?path=p.zarr/A/1");
+    assert!(well.contains(r#""fields":[{"path":"0","acquisition":4}]"#), "{well}");
+    assert_eq!(asked(&targets, "plate?path=p.zarr/A/1").status, 400);
+}
+
+#[test]
+fn thumbnails_are_of_the_level_that_fits_and_in_the_windows_that_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let targets = plates(folder.path());
+    let pixels = |query: &str| {
+        let answer = asked(&targets, &format!("thumbnail.png?{query}"));
+        assert_eq!(answer.status, 200, "{query}: {:?}", answer.bytes);
+        let mut reader =
+            png::Decoder::new(std::io::Cursor::new(&answer.bytes[..])).read_info().unwrap();
+        let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut bytes).unwrap();
+        (info.width, info.height, bytes)
+    };
+    let (width, height, bytes) = pixels("path=p.zarr/A/1/0&size=100&windows=1:50:51");
+    assert_eq!((width, height), (100, 100));
+    // The column 20 is half way in the declared window of the first channel; 49 is below that of the second, 51 at its end.
+    assert_eq!(bytes[4 * 20..4 * 20 + 4], [128, 0, 0, 255]);
+    assert_eq!((bytes[4 * 49 + 2], bytes[4 * 51 + 2]), (0, 255));
+    assert_eq!(pixels("path=p.zarr/A/1/0/1&size=100&windows=1:50:51").2, bytes);
+    assert_eq!(pixels("path=p.zarr/A/1/0&size=50").0, 50);
+    for query in [
+        "path=p.zarr/A/1/0&size=9",
+        "path=p.zarr/A/1/0&windows=0:5",
+        "path=p.zarr/A/1/0&windows=0:5:5",
+        "path=p.zarr/A/1",
+    ] {
+        assert_eq!(asked(&targets, &format!("thumbnail.png?{query}")).status, 400, "{query}");
+    }
+}

@@ -36,6 +36,7 @@ const MODULES: &[(&str, &str, &str)] = modules![
     "overlays.js",
     "panels.js",
     "picture.js",
+    "plate.js",
     "region.js",
     "sliders.js",
     "snippets.js",

@@ -189,7 +189,8 @@ pub struct PyramidOptions<'a> {
     /// How means of integers are rounded.
     pub rounding: PyramidRounding,
     /// Whether a NaN makes the mean, median, least and greatest element of its block NaN. Without it NaN is left out, as are elements
-    /// that are equal to the array's attributes `_FillValue` or `missing_value`.
+    /// that are equal to the array's attributes `_FillValue` or `missing_value`, or out of the range of `valid_min`, `valid_max` or
+    /// `valid_range`.
     pub keep_nan: bool,
     /// A mean is missing where a smaller share of the block's elements is there, from 0 to 1.
     pub min_valid: f64,

@@ -377,14 +377,6 @@ pub(super) fn method_of(
 /// Why no levels can be made of an array by this method, if so.
 pub(super) fn type_problem(base: &Array, method: PyramidMethod) -> Option<String> {
     let data_type = base.data_type();
-    let takes_any = [PyramidMethod::Mode, PyramidMethod::Nearest].contains(&method);
-    let unsigned = base.attributes().get("_Unsigned").is_some_and(|it| *it == "true");
-    if unsigned && !takes_any && matches!(data_type.scalar(), Some(Scalar::Int(_))) {
-        return Some(format!(
-            "its attribute `_Unsigned` says that the elements stand for unsigned numbers, of which the method `{}` is not supported",
-            method.name()
-        ));
-    }
     let is_number = match (&data_type, data_type.scalar()) {
         (DataType::Core(_), Some(Scalar::Int(64) | Scalar::Uint(64))) => {
             method != PyramidMethod::Gaussian

@@ -124,6 +124,10 @@ pub(super) struct Missing<T> {
     pub values: Vec<T>,
     /// Whether NaN is one of them.
     pub nan: bool,
+    /// Less is missing.
+    pub valid_min: Option<T>,
+    /// More is missing.
+    pub valid_max: Option<T>,
     /// What stands for a block of which nothing is there.
     pub written: T,
 }
@@ -138,6 +142,8 @@ impl<T: Sample> Missing<T> {
     pub fn has(&self, element: T) -> bool {
         self.nan && element.is_nan()
             || self.values.iter().any(|value| value.order(&element) == Ordering::Equal)
+            || self.valid_min.is_some_and(|least| element.is_less(least))
+            || self.valid_max.is_some_and(|most| most.is_less(element))
     }
 }
 

@@ -18,12 +18,14 @@ use super::geo_levels::PlannedMap;
 use super::journal::{Handover, Journal};
 use super::plan::{PlannedImage, PyramidPlan};
 use super::reduce::{Mean, Missing, Pick};
-use super::sample::Sample;
+use super::sample::{Sample, Unsigned};
 use super::tiles::Tiles;
 use super::{PyramidMethod, PyramidOptions, PyramidProgress, geo, geo_levels, image};
 use crate::copy::holes::touched_blocks;
 use crate::copy::{Buffers, Workers, default_memory};
 
+/// Larger whole numbers in an attribute are no integers of 64 bits.
+const MAX_WHOLE: f64 = 2e19;
 /// The attributes that name missing values.
 const MISSING: [&str; 2] = [missing_value::FILL_VALUE, "missing_value"];
 /// The most parts that a message names.
@@ -424,6 +426,9 @@ impl Source<'_> {
                 }
             )*};
         }
+        if is_unsigned(&self.base) {
+            by_type!(Unsigned<i8> Unsigned<i16> Unsigned<i32> Unsigned<i64>);
+        }
         by_type!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool);
         let why =
             format!("levels of elements of type `{}` are not supported", self.base.data_type());
@@ -548,26 +553,39 @@ impl Source<'_> {
             return Ok(None);
         }
         use zarr_core::Element as _;
-        by_type!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool);
+        if is_unsigned(&self.base) {
+            by_type!(Unsigned<i8> Unsigned<i16> Unsigned<i32> Unsigned<i64>);
+        } else {
+            by_type!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool);
+        }
         let block = self.tiles.base_shape_of_root(self.planned.part_level);
         let memory = options.memory.unwrap_or_else(default_memory);
         touched_blocks(&self.base, &self.base.shape(), &block, memory)
     }
 }
 
+/// Whether the elements of an array stand for unsigned numbers of the same bits, as the attribute `_Unsigned` of netCDF says.
+fn is_unsigned(base: &Array) -> bool {
+    let is_so = match base.attributes().get("_Unsigned") {
+        Some(Json::String(text)) => text.eq_ignore_ascii_case("true"),
+        Some(other) => other.as_bool() == Some(true),
+        None => false,
+    };
+    is_so && matches!(base.data_type().scalar(), Some(Scalar::Int(_)))
+}
+
 /// The missing values of a base; `None` if none of its elements can be missing.
 fn missing_values<T: Sample>(base: &Array, planned: &PlannedImage, fill: T) -> Option<Missing<T>> {
     let (data_type, attributes) = (base.data_type(), base.attributes());
-    let mut values: Vec<T> = Vec::new();
-    for name in MISSING {
+    let of_attribute = |name: &str| -> Vec<T> {
         let items = match attributes.get(name) {
-            Some(Json::Array(items)) => items.clone(),
-            Some(value) => vec![value.clone()],
-            None => continue,
+            Some(Json::Array(items)) => items.as_slice(),
+            Some(value) => std::slice::from_ref(value),
+            None => &[],
         };
-        let parsed = items.iter().filter_map(|item| missing_value::from_json(&data_type, item));
-        values.extend(parsed.map(|value| T::from_bytes(value.as_bytes())));
-    }
+        items.iter().filter_map(|item| element_of(&data_type, item)).collect()
+    };
+    let mut values: Vec<T> = MISSING.iter().flat_map(|name| of_attribute(name)).collect();
     // In v2 xarray and netCDF take the fill value of a variable for the missing one. Images of OME-Zarr are no such variables, and
     // bools have none.
     let is_masked = missing_value::is_fill_value(base.hierarchy().dialect())
@@ -581,8 +599,46 @@ fn missing_values<T: Sample>(base: &Array, planned: &PlannedImage, fill: T) -> O
     }
     let nan = T::nan().filter(|_| !planned.keep_nan);
     values.retain(|value| !value.is_nan());
+    let range = of_attribute("valid_range");
+    let (mut valid_min, mut valid_max) = match range[..] {
+        [least, most] => (Some(least), Some(most)),
+        _ => {
+            (of_attribute("valid_min").first().copied(), of_attribute("valid_max").first().copied())
+        }
+    };
+    // A range that is none is not applied.
+    if valid_min.zip(valid_max).is_some_and(|(least, most)| most.is_less(least)) {
+        (valid_min, valid_max) = (None, None);
+    }
     // A NaN as the array has it.
     let nan_written = nan.map(|nan| if fill.is_nan() { fill } else { nan });
-    let written = values.first().copied().or(nan_written)?;
-    Some(Missing { values, nan: nan.is_some(), written })
+    let written = values.first().copied().or(nan_written);
+    let written = written.or_else(|| out_of_range(fill, valid_min, valid_max))?;
+    Some(Missing { values, nan: nan.is_some(), valid_min, valid_max, written })
+}
+
+/// The element that an attribute's value stands for.
+fn element_of<T: Sample>(data_type: &DataType, json: &Json) -> Option<T> {
+    if let Some(value) = missing_value::from_json(data_type, json) {
+        return Some(T::from_bytes(value.as_bytes()));
+    }
+    // netCDF's attributes in JSON lose their type: -9999.0 may be a whole number, 255 the -1 of unsigned bytes.
+    let number: f64 = json.as_number()?.parse().ok()?;
+    let is_whole = number.fract() == 0.0 && number.abs() < MAX_WHOLE;
+    if is_whole { T::from_integer(number as i128) } else { None }
+}
+
+/// What stands for nothing where only a range of valid values is declared: the fill value, if that is not within, else a value next to
+/// the range. `None` if the range has all values of the type, so that none is missing.
+fn out_of_range<T: Sample>(fill: T, valid_min: Option<T>, valid_max: Option<T>) -> Option<T> {
+    let is_below = valid_min.is_some_and(|least| fill.is_less(least));
+    if is_below || valid_max.is_some_and(|most| most.is_less(fill)) {
+        return Some(fill);
+    }
+    if valid_min.is_none() && valid_max.is_none() {
+        return None;
+    }
+    let above = valid_max.and_then(|most| most.neighbour(true));
+    let below = valid_min.and_then(|least| least.neighbour(false));
+    above.or(below).or(T::nan())
 }

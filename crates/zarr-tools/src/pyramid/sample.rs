@@ -1,9 +1,11 @@
 //! The types of elements that levels can be made of, and how their means are rounded.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::AddAssign;
 
 use zarr_core::Element;
+use zarr_core::data_type::DataType;
 
 use super::PyramidRounding;
 
@@ -35,6 +37,15 @@ pub(super) trait Sample: Element + Copy + PartialEq {
 
     /// A total order, in which each value is equal to itself only.
     fn order(&self, other: &Self) -> Ordering;
+
+    /// Whether it is the lesser number of the two; NaN is not.
+    fn is_less(self, other: Self) -> bool;
+
+    /// The element that a whole number in an attribute stands for; nothing for other types than integers.
+    fn from_integer(number: i128) -> Option<Self>;
+
+    /// The next integer above, or below; nothing at the end of the type, and for other types than integers.
+    fn neighbour(self, is_above: bool) -> Option<Self>;
 }
 
 /// A sum of elements.
@@ -136,6 +147,19 @@ macro_rules! integers {
             fn order(&self, other: &Self) -> Ordering {
                 self.cmp(other)
             }
+
+            #[inline]
+            fn is_less(self, other: Self) -> bool {
+                self < other
+            }
+
+            fn from_integer(number: i128) -> Option<Self> {
+                number.try_into().ok()
+            }
+
+            fn neighbour(self, is_above: bool) -> Option<Self> {
+                if is_above { self.checked_add(1) } else { self.checked_sub(1) }
+            }
         }
     )*};
 }
@@ -202,6 +226,19 @@ macro_rules! floats {
             fn order(&self, other: &Self) -> Ordering {
                 self.total_cmp(other)
             }
+
+            #[inline]
+            fn is_less(self, other: Self) -> bool {
+                self < other
+            }
+
+            fn from_integer(_: i128) -> Option<Self> {
+                None
+            }
+
+            fn neighbour(self, _: bool) -> Option<Self> {
+                None
+            }
         }
     )*};
 }
@@ -246,6 +283,117 @@ impl Sample for bool {
     fn order(&self, other: &Self) -> Ordering {
         self.cmp(other)
     }
+
+    fn is_less(self, other: Self) -> bool {
+        !self & other
+    }
+
+    fn from_integer(_: i128) -> Option<Self> {
+        None
+    }
+
+    fn neighbour(self, _: bool) -> Option<Self> {
+        None
+    }
+}
+
+/// A signed integer that stands for the unsigned one of the same bits, as netCDF's attribute `_Unsigned` says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Unsigned<T>(T);
+
+macro_rules! unsigned {
+    ($($signed:ty: $own:ty;)*) => {$(
+        impl Element for Unsigned<$signed> {
+            const NAME: &'static str = <$signed as Element>::NAME;
+
+            fn is(data_type: &DataType) -> bool {
+                <$signed as Element>::is(data_type)
+            }
+
+            fn as_memory(elements: &[Self]) -> Option<Cow<'_, [u8]>> {
+                let bytes = elements.iter().flat_map(|element| element.0.to_ne_bytes());
+                Some(Cow::Owned(bytes.collect()))
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Self {
+                Unsigned(<$signed as Element>::from_bytes(bytes))
+            }
+        }
+
+        impl Unsigned<$signed> {
+            #[inline]
+            fn own(self) -> $own {
+                self.0.cast_unsigned()
+            }
+
+            fn of(own: $own) -> Self {
+                Unsigned(own.cast_signed())
+            }
+        }
+
+        impl Sample for Unsigned<$signed> {
+            type Sum = <$own as Sample>::Sum;
+
+            #[inline]
+            fn to_sum(self) -> Self::Sum {
+                self.own().to_sum()
+            }
+
+            fn times(self, count: u32) -> Self::Sum {
+                self.own().times(count)
+            }
+
+            fn mean(sum: Self::Sum, count: u32, rounding: PyramidRounding) -> Self {
+                Self::of(<$own>::mean(sum, count, rounding))
+            }
+
+            fn to_f64(self) -> f64 {
+                self.own().to_f64()
+            }
+
+            fn from_f64(value: f64) -> Self {
+                Self::of(<$own>::from_f64(value))
+            }
+
+            fn is_nan(self) -> bool {
+                false
+            }
+
+            fn nan() -> Option<Self> {
+                None
+            }
+
+            fn is_exact(self) -> bool {
+                true
+            }
+
+            fn order(&self, other: &Self) -> Ordering {
+                self.own().cmp(&other.own())
+            }
+
+            #[inline]
+            fn is_less(self, other: Self) -> bool {
+                self.own() < other.own()
+            }
+
+            fn from_integer(number: i128) -> Option<Self> {
+                // Attributes have it in either form: 255 or -1.
+                let signed = <$signed>::try_from(number).ok().map(Unsigned);
+                signed.or_else(|| number.try_into().ok().map(Self::of))
+            }
+
+            fn neighbour(self, is_above: bool) -> Option<Self> {
+                self.own().neighbour(is_above).map(Self::of)
+            }
+        }
+    )*};
+}
+
+unsigned! {
+    i8: u8;
+    i16: u16;
+    i32: u32;
+    i64: u64;
 }
 
 #[cfg(test)]
@@ -283,5 +431,18 @@ mod tests {
         assert_eq!(i32::mean(i32::MIN.times(1 << 31), 1 << 31, HalfEven), i32::MIN);
         assert_eq!(u8::mean(255 * 3 + 254, 4, HalfEven), 255);
         assert_eq!(f32::mean(1.0, 3, HalfEven), 1.0 / 3.0);
+    }
+
+    #[test]
+    fn signed_integers_stand_for_unsigned_ones() {
+        let of = |number| Unsigned::<i8>::from_integer(number).unwrap();
+        assert_eq!((of(255), of(200)), (of(-1), of(-56)));
+        assert_eq!(Unsigned::<i8>::from_integer(256), None);
+        let mean =
+            Unsigned::<i8>::mean(of(250).to_sum() + of(100).to_sum(), 2, PyramidRounding::HalfEven);
+        assert_eq!(mean, of(175));
+        assert!(of(100).is_less(of(200)) && of(200).order(&of(100)) == Ordering::Greater);
+        assert_eq!((of(127).neighbour(true), of(255).neighbour(true)), (Some(of(128)), None));
+        assert_eq!(Unsigned::<i8>::as_memory(&[of(255), of(1)]).unwrap()[..], [255, 1]);
     }
 }

@@ -11,6 +11,9 @@ const AS_GOOD: f64 = 1.05;
 /// What must be gained for a change to be advised: of the product of time and bytes.
 pub(super) const MIN_GAIN: f64 = 0.1;
 
+/// Fewer bytes are no gain: it is a block of a disk, in which they are stored.
+pub(super) const MIN_BYTES: u64 = 4096;
+
 /// What layouts are compared by: bytes, time, requests of reading and of writing. Prices follow from these.
 fn objectives(candidate: &Candidate) -> [f64; 4] {
     let requests: f64 = candidate.reads.iter().map(|read| read.share * read.count.requests).sum();
@@ -27,7 +30,7 @@ fn dominates(one: &[f64; 4], other: &[f64; 4]) -> bool {
 
 /// Time and bytes at once: what advice goes by.
 pub(super) fn product(candidate: &Candidate) -> f64 {
-    candidate.seconds.max(1e-9) * (candidate.stored_bytes.max(1) as f64)
+    candidate.seconds.max(1e-9) * (candidate.stored_bytes.max(MIN_BYTES) as f64)
 }
 
 /// The best layout of those that may be advised. Of those that are as good, the one with the fewest objects, then with the most readers.
@@ -87,11 +90,11 @@ mod tests {
     use super::*;
     use crate::tune::{ReadCost, Reader};
 
-    fn candidate(name: &str, bytes: u64, seconds: f64, objects: u64) -> Candidate {
+    fn candidate(name: &str, kilobytes: u64, seconds: f64, objects: u64) -> Candidate {
         let read = ReadCost { share: 1.0, ..ReadCost::default() };
         Candidate {
             codecs: vec![name.to_owned()],
-            stored_bytes: bytes,
+            stored_bytes: kilobytes * 1_000,
             seconds,
             objects,
             reads: vec![read],
@@ -127,6 +130,10 @@ mod tests {
         let not_small = |it: &Candidate| it.codecs[0] != "small";
         assert_eq!(best(&all, not_small).unwrap().codecs[0], "as good".to_owned());
         assert!(best(&all, |_| false).is_none());
+        // Of a few bytes the fewest are no better.
+        let tiny = |bytes| Candidate { stored_bytes: bytes, ..candidate("tiny", 0, 1.0, 1) };
+        assert_eq!(product(&tiny(20)), product(&tiny(4_000)));
+        assert!(product(&tiny(5_000)) > product(&tiny(4_000)));
     }
 
     #[test]

@@ -600,10 +600,13 @@ impl<'a> Work<'a> {
                     ratio(best.stored_bytes as f64, now.stored_bytes as f64),
                 );
                 if gain < choose::MIN_GAIN {
+                    let is_tiny = best.stored_bytes < choose::MIN_BYTES;
+                    let least =
+                        if is_tiny { "; less than 4 KiB in all counts as 4 KiB" } else { "" };
                     (
                         None,
                         format!(
-                            "nothing gains 10 % of time and bytes together; the best has {time} of the time and {bytes} of the bytes"
+                            "nothing gains 10 % of time and bytes together; the best has {time} of the time and {bytes} of the bytes{least}"
                         ),
                     )
                 } else {

@@ -311,17 +311,36 @@ fn what_has_no_levels_is_noted_or_refused() {
     assert_eq!(none.array("ovr_2x/a").unwrap().shape(), [2, 2]);
 }
 
-/// Signed bytes that stand for unsigned ones have no mean here, but a first one.
+/// Signed bytes that stand for unsigned ones, with a range of valid values in either form, have the levels of unsigned bytes.
 #[test]
-fn unsigned_numbers_in_signed_bytes_are_refused_where_their_order_counts() {
-    let store = from_sync(MemoryStore::new());
-    let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options()).unwrap();
-    variable(&hierarchy, "a", &[("y", 4), ("x", 4)], r#"{"_Unsigned": "true"}"#, &[-1i8; 16]);
-    let root = hierarchy.root().unwrap();
-    let error = plan_pyramid(&root, &geo()).unwrap_err();
-    assert!(error.to_string().contains("_Unsigned"), "{error}");
-    let nearest = PyramidOptions { method: Some(PyramidMethod::Nearest), levels: Some(2), ..geo() };
-    run(&root, &nearest);
-    let found: Array = hierarchy.array("ovr_2x/a").unwrap();
-    assert_eq!(found.read::<i8>(..).unwrap(), [-1; 4]);
+fn unsigned_numbers_in_signed_bytes_and_ranges_of_valid_values() {
+    let values = [250, 100, 10, 20, 100, 50, 30, 40, 201, 255, 0, 1, 202, 203, 2, 3];
+    let signed = values.map(|value: u8| value.cast_signed());
+    let axes = [("y", 4), ("x", 4)];
+    // 250 is not valid, nor is any of the third block: what stands for it is not valid, either.
+    for (method, expected) in [
+        (PyramidMethod::Mean, [83, 25, 201, 2]),
+        (PyramidMethod::Max, [100, 40, 201, 3]),
+        (PyramidMethod::Min, [50, 10, 201, 0]),
+        (PyramidMethod::Median, [100, 20, 201, 1]),
+        (PyramidMethod::Nearest, [250, 10, 201, 0]),
+    ] {
+        let store = from_sync(MemoryStore::new());
+        let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options()).unwrap();
+        variable(&hierarchy, "own", &axes, r#"{"valid_range": [0, 200]}"#, &values);
+        for (name, range) in [("wide", "[0, 200]"), ("same", "[0, -56]")] {
+            let attributes = format!(r#"{{"_Unsigned": "true", "valid_range": {range}}}"#);
+            variable(&hierarchy, name, &axes, &attributes, &signed);
+        }
+        let root = hierarchy.root().unwrap();
+        run(&root, &PyramidOptions { method: Some(method), levels: Some(2), ..geo() });
+        let own: Array = hierarchy.array("ovr_2x/own").unwrap();
+        assert_eq!(own.read::<u8>(..).unwrap(), expected, "{method:?}");
+        for name in ["wide", "same"] {
+            let found: Array = hierarchy.array(format!("ovr_2x/{name}")).unwrap();
+            let found = found.read::<i8>(..).unwrap();
+            let found: Vec<u8> = found.into_iter().map(i8::cast_unsigned).collect();
+            assert_eq!(found, expected, "{name}, {method:?}");
+        }
+    }
 }

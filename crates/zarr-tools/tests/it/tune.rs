@@ -341,6 +341,42 @@ fn other_elements_than_numbers_are_measured() {
     assert!(!tune(&bools, &TuneOptions::default()).unwrap().candidates.is_empty());
 }
 
+/// A few bytes less are no gain, many chunks fewer are.
+#[test]
+fn small_arrays_get_sane_advice() {
+    let source = memory(Dialect::V3);
+    let array = |name: &str, shape: &[u64], chunks: &[u64]| {
+        let array = source.create_array(format!("/{name}")).shape(shape).chunks(chunks);
+        let array = array.data_type_of::<f32>().codec("gzip:1").create().unwrap();
+        let elements: Vec<f32> = (0..array.len()).map(|n| (n as f32 / 10.0).sin()).collect();
+        array.write(.., &elements).unwrap();
+        array
+    };
+    // So far that the speed of this machine does not count.
+    let far = Service::from_json(br#"{"get_ms": 100000}"#).unwrap();
+    let options = TuneOptions { service: far, ..TuneOptions::default() };
+    for (name, shape, chunks) in [
+        ("one", &[1][..], &[1][..]),
+        ("row", &[500], &[500]),
+        ("unit", &[1, 1, 20, 30], &[1, 1, 20, 30]),
+        ("larger", &[20, 30], &[64, 64]),
+    ] {
+        let report = tune(&array(name, shape, chunks), &options).unwrap();
+        assert!(report.advised.is_none(), "{name}: {}", report.reason);
+        assert!(report.reason.contains("4 KiB"), "{name}: {}", report.reason);
+    }
+    for (name, shape, chunks) in
+        [("many", &[1000][..], &[1][..]), ("planes", &[9, 20, 30], &[1, 20, 30])]
+    {
+        let array = array(name, shape, chunks);
+        let report = tune(&array, &options).unwrap();
+        let advised = report.advised().expect("one chunk is better than many");
+        assert_eq!((&advised.chunks[..], &advised.shards), (shape, &None), "{name}");
+        let (bytes, objects) = copied(&array, advised);
+        assert_eq!((advised.stored_bytes, advised.objects), (bytes, objects), "{name}");
+    }
+}
+
 #[test]
 fn rejects_what_cannot_be_advised_on() {
     let source = memory(Dialect::V3);

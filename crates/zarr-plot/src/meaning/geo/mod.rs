@@ -22,7 +22,18 @@ pub use self::projection::{Ellipsoid, MERCATOR_LATITUDE, Projection, TransverseM
 pub(crate) use self::projection::{mercator_latitude, mercator_longitude, mercator_x, mercator_y};
 pub use self::weights::{AreaWeights, area_weights};
 use super::axes::{Axis, AxisKind};
-use super::text;
+use super::{Affine, text};
+
+/// Attributes by which an array itself says that it is a map. In stores that are far, what the groups above it say is not looked for, as it
+/// takes further requests.
+const OWN: [&str; 6] = [
+    "spatial:transform",
+    "spatial:bbox",
+    "proj:transform",
+    "proj:bbox",
+    "proj:code",
+    "grid_mapping",
+];
 
 /// Of longer axes the coordinates are not read.
 const MAX_COORDINATES: u64 = 1 << 20;
@@ -137,6 +148,33 @@ impl Georeference {
         }
         Ok(())
     }
+}
+
+/// Gives the axes of x and y, which have no coordinates, those that attributes such as `spatial:transform` say: of the middles of
+/// elements. Without them nothing changes.
+///
+/// # Errors
+/// As [`Georeference::of`].
+pub(super) fn place_axes(array: &Array, axes: &mut [Axis]) -> Result<()> {
+    let attributes = array.attributes();
+    let is_near = array.hierarchy().store().capabilities().local;
+    if !is_near && !OWN.iter().any(|name| attributes.contains(name)) {
+        return Ok(());
+    }
+    let found = Georeference::of(array, axes)?;
+    let Some((x, y, place)) = &found.place else { return Ok(()) };
+    let Some(transform) = place.transform().filter(|it| it.b == 0.0 && it.d == 0.0) else {
+        return Ok(());
+    };
+    let (across, down) = match found.crs.as_ref().map(|crs| &crs.projection) {
+        Some(Projection::Geographic) => (Some("degrees_east"), Some("degrees_north")),
+        Some(Projection::WebMercator | Projection::TransverseMercator(_)) => (Some("m"), Some("m")),
+        _ => (None, None),
+    };
+    let (left, top) = transform.apply(0.5, 0.5);
+    axes[*x].set_on_map(AxisKind::X, Affine { scale: transform.a, offset: left }, across);
+    axes[*y].set_on_map(AxisKind::Y, Affine { scale: transform.e, offset: top }, down);
+    Ok(())
 }
 
 /// The axes of x and y: those that `spatial:dimensions` names, else those of the coordinates x and y; of an array with a

@@ -9,6 +9,7 @@ import { table } from "./colour.js";
 import { facts, metadata, values, attributes } from "./panels.js";
 import { statistics } from "./statistics.js";
 import { chunks } from "./chunks.js";
+import { fields, plate } from "./plate.js";
 import { snippets } from "./snippets.js";
 import { help } from "./help.js";
 import { recall, remember } from "./memory.js";
@@ -83,6 +84,8 @@ function way(where) {
 // -- A node.
 
 const TABS = {
+  plate: ["Plate", (node) => plate(node, state)],
+  fields: ["Fields", (node) => fields(node, state)],
   data: ["Data", (node) => dataPart(node)],
   values: ["Values", (node) => values(node, state)],
   statistics: ["Statistics", (node) => statistics(node)],
@@ -99,7 +102,7 @@ function dataPart(node) {
 }
 
 const tabsOf = (node) => {
-  if (!node.array) return ["contents", "metadata", "open"];
+  if (!node.array) return [...(node.plate ? ["plate"] : []), ...(node.fields ? ["fields"] : []), "contents", "metadata", "open"];
   const { array } = node;
   const parts = array.unreadable ? [] : array.view.kind === "none" ? ["values", "statistics"] : ["data", "values", "statistics"];
   return [...parts, ...(array.chunk_shape ? ["chunks"] : []), "metadata", "open"];

@@ -21,6 +21,7 @@ export function facts(node) {
     if (array.item_size) add("size", size(array.shape.reduce((a, b) => a * b, 1) * array.item_size));
     if (array.levels?.length > 1) add("levels", array.levels.map(({ shape }) => times(shape.slice(-2))).join(", "));
   }
+  for (const [term, count] of Object.entries(node.plate ?? {})) add(term, count === null ? null : String(count));
   add("format", node.format);
   return el("dl", { class: "facts" }, terms);
 }

@@ -1,7 +1,7 @@
 // The state of the page, all of it in the URL's fragment: `#/NAME/PATH?tab=data&x=2&y=1&at=5,0,0&map=viridis…`.
 // docs/serving.md describes it.
 
-const NUMBERS = ["x", "y", "line", "depth"];
+const NUMBERS = ["x", "y", "line", "depth", "field", "acquisition"];
 const LISTS = ["at", "range", "held", "view", "point"];
 
 const numbers = (text) => text.split(",").map((part) => (part === "" ? NaN : Number(part)));
