@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::data_type::{CoreType, DataType, FloatFormat, Optional, Repr, Scalar};
-use crate::memory::NewElements;
+use crate::memory::AllocateElements;
 
 /// A Rust type that is an array's element.
 ///
@@ -27,7 +27,7 @@ pub trait Element: Clone + Default + Send + Sync + 'static {
     const SIZE: usize = size_of::<Self>();
 
     /// Takes memory for elements that a read writes, if any bytes are elements.
-    const NEW_ELEMENTS: Option<fn(usize) -> Option<NewElements<Self>>> = None;
+    const NEW_ELEMENTS: Option<AllocateElements<Self>> = None;
 
     /// Whether an array of this type holds such elements.
     fn is(data_type: &DataType) -> bool;
@@ -93,7 +93,7 @@ fn type_of(scalar: Scalar) -> Option<DataType> {
 /// The memory of a type of which every bit pattern is an element.
 macro_rules! memory_of_any_bits {
     () => {
-        const NEW_ELEMENTS: Option<fn(usize) -> Option<crate::memory::NewElements<Self>>> =
+        const NEW_ELEMENTS: Option<crate::memory::AllocateElements<Self>> =
             Some(crate::memory::NewElements::new);
         fn alloc(count: usize) -> Option<Vec<Self>> {
             crate::memory::for_overwrite(count)

@@ -58,6 +58,9 @@ pub struct NewElements<T> {
     as_bytes: fn(&mut [T]) -> &mut [u8],
 }
 
+/// Takes memory for a number of elements; `None` if there is too little.
+pub type AllocateElements<T> = fn(usize) -> Option<NewElements<T>>;
+
 impl<T> fmt::Debug for NewElements<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "NewElements({})", self.count)

@@ -6,6 +6,7 @@
 //! and by `sync` and `close`. Then each chunk is stored once, whatever the order of the calls was.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::c_int;
 
 use zarr::nczarr::{Slab, Type};
@@ -125,17 +126,19 @@ impl Gathered {
             let Some(largest) = largest else { break };
             self.write_out(file, largest)?;
         }
-        if !self.logs.contains_key(&key) {
-            let log = Log::new(variable, elements.empty())?;
-            if last_strided_axis(slab).is_none() {
-                let block = Block { start: &slab.start, count: &slab.count };
-                if log.is_whole(block, file, variable) {
-                    return write_box(variable, block, &elements, 0);
+        let log = match self.logs.entry(key) {
+            Entry::Occupied(kept) => kept.into_mut(),
+            Entry::Vacant(place) => {
+                let log = Log::new(variable, elements.empty())?;
+                if last_strided_axis(slab).is_none() {
+                    let block = Block { start: &slab.start, count: &slab.count };
+                    if log.is_whole(block, file, variable) {
+                        return write_box(variable, block, &elements, 0);
+                    }
                 }
+                place.insert(log)
             }
-            self.logs.insert(key, log);
-        }
-        let Some(log) = self.logs.get_mut(&key) else { return Err(EINTERNAL.into()) };
+        };
         let before = log.cost();
         log.add(slab, elements)?;
         self.bytes = self.bytes - before + log.cost();
