@@ -225,7 +225,7 @@ fn a_copy_cuts_a_dataset_with_what_the_selected_arrays_need() {
         assert_eq!(folder.good("get all.zarr/lat").text(), "[60.0,40.0,20.0,0.0]\n");
         for (sel, why) in [
             ("depth=1", "no dimension `depth`; dimensions: bnds, lat, time"),
-            ("lat", "is not name=coordinates"),
+            ("lat", "expected name=coordinates, as in lat=40:60, found `lat`"),
             ("lat=1,lat=2", "duplicate dimension `lat`"),
             (
                 "time=2030",
@@ -364,7 +364,10 @@ fn what_does_not_fit_behind_a_dataset_is_refused_by_name() {
         assert_eq!(folder.good("checksum d.zarr").text(), before, "{change}");
     };
     refused("rm e.zarr/rain", "/rain has the dimension `time`, and e.zarr has no such array");
-    refused("create e.zarr/new --shape 1 --dims time --dtype int8", "/new of e.zarr is missing in TARGET");
+    refused(
+        "create e.zarr/new --shape 1 --dims time --dtype int8",
+        "/new of e.zarr is missing in TARGET",
+    );
     refused("resize e.zarr/rain --shape 1,5", "/rain: expected a length of 4 along `lat`, found 5");
     refused("resize e.zarr/lat --shape 3", "/lat differs from that of e.zarr");
     refused("resize e.zarr/rain --shape 2,4", "`time` is 1 long in /flag, but 2 in /rain");
