@@ -137,7 +137,7 @@ pub(crate) fn csv_columns(kind: &DataType, shape: &[u64]) -> Option<u64> {
 
 /// The message for input that the JSON reader refuses: "is not JSON …", "nests deeper than …".
 pub(crate) fn no_json(why: &str) -> String {
-    let is_property = ["not ", "empty, "].iter().any(|start| why.starts_with(start));
+    let is_property = ["not ", "empty; "].iter().any(|start| why.starts_with(start));
     if is_property { format!("is {why}") } else { why.to_owned() }
 }
 

@@ -107,7 +107,7 @@ fn nothing_is_created_under_the_name_of_another_format() {
             format!("create x.{end} --path a --shape 2 --dtype int8"),
         ] {
             let why = folder.bad(&line, 2);
-            assert!(why.contains("call it `x.zarr`"), "{line}: {why}");
+            assert!(why.contains("name it `x.zarr`"), "{line}: {why}");
             assert!(!folder.path(&format!("x.{end}")).exists(), "{line}");
         }
     }

@@ -329,7 +329,7 @@ fn what_only_consolidated_metadata_have_is_copied_or_named() {
     let copied = folder.run("copy s.zarr d.zarr --consolidated");
     assert!(copied.code == 0, "{}", copied.err);
     assert!(
-        copied.err.starts_with("warning: /b: only consolidated metadata describe it"),
+        copied.err.starts_with("warning: /b: its document `b/.zarray` is missing, and only consolidated metadata describe it"),
         "{}",
         copied.err
     );

@@ -288,7 +288,7 @@ fn a_copy_cuts_a_dataset_with_what_the_selected_arrays_need() {
         assert_eq!(folder.good("get all.zarr/lat").text(), "[60.0,40.0,20.0,0.0]\n");
         for (sel, why) in [
             ("depth=1", "no dimension `depth`; dimensions: bnds, lat, time"),
-            ("lat", "is not name=coordinates"),
+            ("lat", "expected name=coordinates, as in lat=40:60, found `lat`"),
             ("lat=1,lat=2", "duplicate dimension `lat`"),
             (
                 "time=2030",

@@ -56,13 +56,13 @@ fn what_would_be_encoded_again_is_refused_by_name() {
 #[test]
 fn validate_names_the_command_that_finishes_a_migration() {
     let folder = Folder::new();
-    folder.good("create s/a --format v2 --shape 4 --dtype int16");
-    folder.good("migrate s --to v3");
-    let run = folder.run("validate s");
+    folder.good("create s.zarr/a --format v2 --shape 4 --dtype int16");
+    folder.good("migrate s.zarr --to v3");
+    let run = folder.run("validate s.zarr");
     assert_eq!(run.code, 1, "{run:?}");
     let advice =
         "run the same command again; if it is complete, add `--finish` to erase the old documents";
     assert!(run.text().contains(advice), "{run:?}");
-    folder.good("migrate s --to v3 --finish");
-    folder.good("validate s");
+    folder.good("migrate s.zarr --to v3 --finish");
+    folder.good("validate s.zarr");
 }

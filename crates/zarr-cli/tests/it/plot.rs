@@ -277,7 +277,7 @@ fn what_is_no_picture_is_refused_with_a_reason() {
         ("plot b.zarr/text -o x.png", "not real numbers"),
         ("plot b.zarr/empty -o x.png", "there are no elements to show"),
         ("plot b.zarr/v -o x.jpg", "unknown extension; use .png or .svg"),
-        ("plot b.zarr/v --bare -o x.svg", "--bare is pixels"),
+        ("plot b.zarr/v --bare -o x.svg", "--bare draws pixels"),
         ("plot b.zarr/v --bare", "--bare needs a file"),
         ("plot b.zarr --bare -o x.png", "a group has no elements"),
         ("plot b.zarr/v --cmap viridos -o x.png", "did you mean `viridis`"),
@@ -286,10 +286,10 @@ fn what_is_no_picture_is_refused_with_a_reason() {
         ("plot b.zarr/v --x lon -o x.png", "there is no dimension `lon`"),
         ("plot b.zarr/one --x 0 -o x.png", "the array is one element"),
         ("plot b.zarr/v --x 0 --y 0 -o x.png", "the same axis"),
-        ("plot b.zarr/v --region [0,2],: -o x.png", "not of a list"),
+        ("plot b.zarr/v --region [0,2],: -o x.png", "not a list"),
         ("plot b.zarr/v --rgb 0,1,2 -o x.png", "which axis has the colours"),
         ("plot b.zarr/v --size 5 -o x.png", "expected a size like 800x600"),
-        ("plot b.zarr/v --size 9000x600 -o x.png", "at most 8192 a side"),
+        ("plot b.zarr/v --size 9000x600 -o x.png", "at most 8192 pixels a side"),
         ("plot b.zarr/v --size 299x200 -o x.png", "must be at least 300x200"),
     ] {
         let why = folder.bad(line, 2);

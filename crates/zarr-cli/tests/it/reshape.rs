@@ -20,7 +20,12 @@ fn a_shape_of_another_rank_says_how_many_axes_there_are() {
     let folder = Folder::new();
     folder.table("t.zarr", "v3");
     let why = folder.bad("resize t.zarr --path a --shape 3", 2);
-    assert!(why.ends_with("/a: --shape has 1 length, the array has 2 axes\n"), "{why}");
+    assert!(
+        why.ends_with(
+            "/a: --shape has 1 length, the array has 2 axes; give one length for each axis\n"
+        ),
+        "{why}"
+    );
 }
 
 #[test]

@@ -244,8 +244,8 @@ fn copy_overwrites_nothing() {
     let folder = Folder::new();
     folder.table("a.zarr", "v2");
     folder.good("copy a.zarr b.zarr");
-    assert!(folder.bad("copy a.zarr b.zarr", 2).contains("nothing is overwritten"));
-    assert!(folder.bad("copy a.zarr b.zarr --path a --at a", 2).contains("nothing is overwritten"));
+    assert!(folder.bad("copy a.zarr b.zarr", 2).contains("already exists; choose another DST"));
+    assert!(folder.bad("copy a.zarr b.zarr --path a --at a", 2).contains("choose another DST"));
     folder.good("copy a.zarr b.zarr --path a --at more/a");
     folder.good("copy a.zarr/a b.zarr/again");
     assert_eq!(

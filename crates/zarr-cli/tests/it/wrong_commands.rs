@@ -32,7 +32,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("get ocean.zarr tempreature", "did you mean"),
     ("stats ocean.zarr/g/none", "no node"),
     ("info notes.txt", "this is a file, not a Zarr hierarchy"),
-    ("info s4://bucket/x.zarr", "known"),
+    ("info s4://bucket/x.zarr", "expected one of"),
     ("tree .", "more.zarr`?"),
     ("serve nothing.zarr", "nothing"),
     // Selections.

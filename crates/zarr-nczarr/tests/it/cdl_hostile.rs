@@ -149,7 +149,7 @@ fn depth_and_size_have_limits() {
 fn errors_say_where_and_what_to_do() {
     let head = "netcdf x { dimensions: n = 2, t = UNLIMITED ; variables: int v(n) ; float w(t, n) ; char c(n, n) ; int y(n, t) ;";
     let cases = [
-        ("data: v = 1, 2, 3 ; }", "take some away"),
+        ("data: v = 1, 2, 3 ; }", "remove some"),
         ("data: v = 1 2 ; }", "expected `,` or the end of the values"),
         ("data: v = {1, 2} ; }", "remove them"),
         ("data: y = 1, 2 ; }", "write `{` before the first value"),
