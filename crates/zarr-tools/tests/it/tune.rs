@@ -348,7 +348,7 @@ fn small_arrays_get_sane_advice() {
     let array = |name: &str, shape: &[u64], chunks: &[u64]| {
         let array = source.create_array(format!("/{name}")).shape(shape).chunks(chunks);
         let array = array.data_type_of::<f32>().codec("gzip:1").create().unwrap();
-        let elements: Vec<f32> = (0..array.len()).map(|n| (n as f32 / 10.0).sin()).collect();
+        let elements: Vec<f32> = (0..array.len()).map(|n| (n as f32 / 10.0).cos()).collect();
         array.write(.., &elements).unwrap();
         array
     };
