@@ -391,7 +391,7 @@ mod tests {
         let why = |digits: &str| values(&[1]).damage(&hex(digits));
         assert_eq!(why("ddffffffff"), "0 bytes are too short for 4294967295");
         assert!(why("dfffffffff 00").contains("are too short for"));
-        assert!(why("dbffffffff 00").contains("4294967295 bytes are expected"));
+        assert!(why("dbffffffff 00").contains("expected 4294967295 bytes"));
         let deep = values(&[1]).damage(&[0x91; 100_000]);
         assert_eq!(deep, "nests deeper than 128 levels");
         let nested = ["ddffffffff", &"dd00000fff".repeat(1000)].concat();

@@ -312,7 +312,7 @@ mod tests {
         );
         assert_eq!(
             why(Selection::blocks((3, ..))),
-            "index 3 is out of bounds for axis 0, which has length 3"
+            "in the grid of [3, 3] blocks: index 3 is out of bounds for axis 0, which has length 3"
         );
         assert_eq!(
             why(Region::new([0..11, 0..7])),
@@ -322,8 +322,7 @@ mod tests {
 
     #[test]
     fn what_means_nothing_says_why() {
-        let one_axis =
-            "1 axis given, the array has 2; give one entry for each axis, `..` for all of one";
+        let one_axis = "the selection has 1 entry, but the array has 2 axes; give one entry for each axis, `..` for a whole axis";
         assert_eq!(why(3), one_axis);
         assert_eq!(why(Selection::points([[0u64]])), one_axis);
         assert_eq!(

@@ -277,7 +277,7 @@ mod tests {
                 format!(r#""Version":1,{keys},"Expiration":"2001-01-01T00:00:00Z""#),
                 "expired at 2001",
             ),
-            (r#""Version":1,"x":hush"#.into(), "no JSON"),
+            (r#""Version":1,"x":hush"#.into(), "did not print JSON"),
         ] {
             let error = printed(&bad).expect_err(&bad);
             assert!(error.contains(why) && !error.contains("hush"), "{error}");
