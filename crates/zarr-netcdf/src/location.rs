@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(url("/a/zarr.json#udf2"), "/a");
         assert_eq!(url("/nowhere.nc"), "/nowhere.nc");
         assert!(names_document("file:///a/zarr.json#mode=udf0") && names_document(".zgroup"));
-        assert!(names_document("s3://b/a/zarr.json?key=1") && !names_document("/a/my.zarr"));
+        assert!(names_document("http://h/a/zarr.json?key=1") && !names_document("/a/my.zarr"));
     }
 
     #[test]

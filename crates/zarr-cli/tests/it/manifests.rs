@@ -44,7 +44,7 @@ fn a_manifest_has_a_line_for_each_chunk() {
     // The copy's chunks are others.
     assert!(folder.bad("validate again --manifest m", 5).contains("could not be read"));
     folder.write("none", without);
-    assert!(folder.bad("validate s --manifest none", 2).contains("has no line of a chunk"));
+    assert!(folder.bad("validate s --manifest none", 2).contains("has no lines for chunks"));
 }
 
 /// Each damage decodes well: only the manifest tells.

@@ -90,12 +90,12 @@ fn a_source_is_never_replaced() {
         std::os::unix::fs::symlink("q.zip", folder.path("link.png")).unwrap();
         cases.extend([("q.zip", "link.zip"), ("link.zip", "q.zip")]);
         let why = folder.bad("plot q.zip --path t -o link.png", 2);
-        assert!(why.contains("is what is read"), "{why}");
+        assert!(why.contains("is the input"), "{why}");
     }
     for (source, output) in cases {
         let before = fs::read(folder.path(output)).unwrap();
         let why = folder.bad(&format!("get {source} --path t --format raw -o {output}"), 2);
-        assert!(why.contains("is what is read"), "{source}, {output}: {why}");
+        assert!(why.contains("is the input"), "{source}, {output}: {why}");
         assert!(fs::read(folder.path(output)).unwrap() == before, "{source}, {output}");
     }
     let digests = folder.good("checksum a.zarr --manifest --chunks").out;
@@ -117,7 +117,7 @@ fn the_data_of_references_are_never_replaced() {
     for output in ["r/in.bin", "r/x.json"] {
         let before = fs::read(folder.path(output)).unwrap();
         let why = folder.bad(&format!("get r/x.json --path x --format raw -o {output}"), 2);
-        assert!(why.contains("is what is read"), "{output}: {why}");
+        assert!(why.contains("is the input"), "{output}: {why}");
         assert!(fs::read(folder.path(output)).unwrap() == before);
     }
     folder.good("get r/x.json --path x --format raw -o r/other.bin");

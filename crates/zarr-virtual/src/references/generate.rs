@@ -198,7 +198,7 @@ mod tests {
             assert!(generated(&generator).unwrap_err().contains("more than"), "{dimensions}");
         }
         for (wrong, why) in [
-            (r#"{"key": "k", "url": "u", "offset": 1, "dimensions": {}}"#, "both or neither"),
+            (r#"{"key": "k", "url": "u", "offset": 1, "dimensions": {}}"#, "or neither"),
             (r#"{"key": "k", "url": "u", "dimensions": {"i": {"stop": 1, "step": 0}}}"#, "is 0"),
             (r#"{"key": "k", "url": "u", "dimensions": {"i": {}}}"#, "`stop`"),
             (r#"{"key": "k", "dimensions": {"i": [1]}}"#, "`url`"),
