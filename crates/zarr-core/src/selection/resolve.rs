@@ -355,7 +355,7 @@ mod tests {
         );
         assert_eq!(
             why(Selection::blocks(Selection::blocks(..))),
-            "blocks of blocks cannot be selected; select blocks of the array"
+            "in the grid of [3, 3] blocks: blocks of blocks cannot be selected; select blocks of the array"
         );
         assert_eq!(
             why(Selection::blocks(Selection::points([[0], [0]]))),
