@@ -95,7 +95,7 @@ def test_a_copy_that_goes_on_remembers_its_manifest(made, tmp_path):
     zarrkit.copy(url, place, manifest=manifest, part="1/2")
     message = pickle.dumps(zarrkit.plan_copy(url, place, parts=2, resume=True))
     manifest.rename(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match="begun with a manifest.*give `manifest`"):
+    with pytest.raises(ValueError, match="begun with a manifest.*give its present path as `manifest`"):
         zarrkit.copy(url, place, part="2/2")
     with pytest.raises(FileNotFoundError):
         pickle.loads(message)

@@ -185,7 +185,7 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     ("copy", lambda url: zarrkit.copy(url, url, shap=1)),
 ])  # fmt: skip
 def test_a_keyword_that_is_not_known_is_one_of_what_was_called(tmp_path, name, call):
-    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'shap'(; did you mean 'shape'\?)?$"):
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'shap'(; did you mean 'shape'\?|; did you mean 'shards'\?)?$"):
         call(tmp_path / "d.zarr")
 
 
@@ -216,8 +216,8 @@ def test_fill_values_that_would_change_are_refused(tmp_path, dtype, fill):
     ({"chunks": ((2, 2), (1, 3))}, ValueError, "one for each axis"),
     ({"chunks": ((4,), 2)}, ValueError, "one for each axis"),
     ({"overwrite": "no"}, TypeError, "`overwrite` must be True or False"),
-    ({"order": 3}, TypeError, "`order` is a text"),
-    ({"separator": 3}, TypeError, "`separator` is a text"),
+    ({"order": 3}, TypeError, "`order` must be a string"),
+    ({"separator": 3}, TypeError, "`separator` must be a string"),
     ({"dtype": bytes}, ValueError, "variable_length_bytes"),
     ({"dtype": "M8"}, ValueError, r"no unit.*M8\[ns\]"),
 ])  # fmt: skip
@@ -247,7 +247,7 @@ def test_a_handle_does_not_become_one_of_another_dtype(tmp_path):
 def test_a_group_does_not_erase_itself(tmp_path, path):
     g = zarrkit.create_group(tmp_path / "d.zarr", "a")
     g.create("x", shape=2, dtype="i4")
-    with pytest.raises(ValueError, match="names no member"):
+    with pytest.raises(ValueError, match="is the group itself"):
         del g[path]
     assert list(g) == ["x"] and list(zarrkit.open(tmp_path / "d.zarr")) == ["a"]
 
