@@ -133,12 +133,10 @@ impl File {
     /// The number of the type of this name that a group sees: its own, those above, any other.
     pub fn own_type_named(&self, place: usize, name: &str) -> Option<c_int> {
         let name = name.rsplit('/').next().unwrap_or(name);
-        let named = |group: usize| {
-            self.own_types.iter().position(|own| own.group == group && own.name == name)
-        };
         let mut at = Some(place);
         while let Some(group) = at {
-            if let Some(found) = named(group) {
+            let mut types = self.own_types.iter();
+            if let Some(found) = types.position(|own| own.group == group && own.name == name) {
                 return Some(id_of(found));
             }
             at = self.groups[group].parent;

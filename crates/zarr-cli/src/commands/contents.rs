@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use zarr::format::Child;
 use zarr::{Array, Group, Json, NodeKind, Object};
 #[cfg(feature = "plot")]
-use zarr_plot::meaning::{Plate, fields_of_well};
+use zarr_plot::meaning::{Field, Plate, fields_of_well};
 
 use crate::digits::Digits;
 use crate::human;
@@ -364,37 +364,20 @@ fn field_counts(group: &Group, plate: &Plate) -> Option<Vec<u64>> {
 pub(super) fn plate_members(group: &Group) -> Object {
     let mut object = Object::new();
     if let Some(plate) = Plate::of_group(group) {
-        let names = |names: &[String]| -> Json {
-            names.iter().map(String::as_str).map(Json::from).collect()
-        };
-        let wells = plate.wells.iter().map(|well| {
-            let object = Object::new().with("path", well.path.as_str());
-            Json::from(object.with("row", well.row as u64).with("column", well.column as u64))
-        });
-        let acquisitions = plate.acquisitions.iter().map(|acquisition| {
-            let object = Object::new().with("id", acquisition.id);
-            Json::from(object.with("name", or_null(acquisition.name.clone())))
-        });
         let counts = field_counts(group, &plate);
         let fields = counts.map_or(Json::Null, |counts| counts.iter().sum::<u64>().into());
-        let plate = Object::new()
-            .with("name", or_null(plate.name.clone()))
+        let wells = plate.wells.iter().map(|well| Json::from(well.members()));
+        let plate = plate
+            .members()
             .with("version", or_null(version(group)))
-            .with("rows", names(&plate.rows))
-            .with("columns", names(&plate.columns))
             .with("wells", wells.collect::<Json>())
-            .with("fields", fields)
-            .with("acquisitions", acquisitions.collect::<Json>());
+            .with("fields", fields);
         object.insert("plate", plate);
     }
     if let Some(fields) = fields_of_well(group) {
-        let fields = fields.into_iter().map(|field| {
-            let acquisition = field.acquisition.map_or(Json::Null, Json::from);
-            Json::from(Object::new().with("path", field.path).with("acquisition", acquisition))
-        });
         let well = Object::new()
             .with("version", or_null(version(group)))
-            .with("fields", fields.collect::<Json>());
+            .with("fields", fields.iter().map(Field::to_json).collect::<Json>());
         object.insert("well", well);
     }
     object

@@ -71,7 +71,8 @@ pub(crate) struct Copy {
     #[arg(long, value_name = "FORMAT", value_parser = parse::copy_to)]
     to: Option<CopyTo>,
     /// New chunks: lengths for all arrays with as many axes (100,10,10), or by name: along a dimension (time=100,lat=50), of an
-    /// array (t2m=100,10,10), along one dimension of an array (t2m:time=100); or a size (16MiB, t2m=16MiB), in the proportions of\n    /// the present chunks. The length -1 is the whole axis. Can be repeated; the most specific applies
+    /// array (t2m=100,10,10), along one dimension of an array (t2m:time=100); or a size (16MiB, t2m=16MiB), in the proportions of
+    /// the present chunks. The length -1 is the whole axis. Can be repeated; the most specific applies
     #[arg(long, value_name = "SHAPE", value_parser = by_name::shape_rules, allow_hyphen_values = true)]
     chunks: Vec<ShapeRules>,
     /// Shards, whose chunks share one stored object (v3); in the form of --chunks, or `none` (t2m=none) for no shards
@@ -125,7 +126,9 @@ pub(crate) struct Copy {
     /// Copy only the arrays of these names or paths
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     select: Vec<String>,
-    /// Copy a part of one array, axis by axis, as in 0:4,::2,-1 or ...,-1; all axes stay. For\n    /// several arrays: NAME=REGION, repeated; NAME is an array name or, taking precedence, a path such as g/a or /a. Other arrays\n    /// are copied whole
+    /// Copy a part of one array, axis by axis, as in 0:4,::2,-1 or ...,-1; all axes stay. For
+    /// several arrays: NAME=REGION, repeated; NAME is an array name or, taking precedence, a path such as g/a or /a. Other arrays
+    /// are copied whole
     #[arg(long, value_name = "[NAME=]REGION", allow_hyphen_values = true)]
     region: Vec<String>,
     /// Copy a part of each array by coordinates, as in time=2023-01:2023-07,lat=40:60: of all arrays with such a dimension; a point keeps

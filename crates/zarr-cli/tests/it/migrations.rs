@@ -60,8 +60,7 @@ fn validate_names_the_command_that_finishes_a_migration() {
     folder.good("migrate s.zarr --to v3");
     let run = folder.run("validate s.zarr");
     assert_eq!(run.code, 1, "{run:?}");
-    let advice =
-        "run the same command again; if it is complete, add `--finish` to erase the old documents";
+    let advice = "run the same command again; if it is complete, `zarr migrate TARGET --to v3 --finish` erases the old documents";
     assert!(run.text().contains(advice), "{run:?}");
     folder.good("migrate s.zarr --to v3 --finish");
     folder.good("validate s.zarr");

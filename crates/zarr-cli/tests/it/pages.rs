@@ -175,6 +175,8 @@ fn every_verb_has_help_and_a_line_on_its_page() {
     for verb in &verbs {
         let help = folder.good(&format!("{verb} --help")).text().to_owned();
         assert!(help.contains(&format!("\nUsage: zarr {verb}")), "{verb}: {help}");
+        let has_source = help.contains("///") || help.contains("\\n");
+        assert!(!has_source, "{verb}: the help shows marks of its source: {help}");
     }
     let page = fs::read_to_string(Path::new(TOP).join("docs/verbs.md")).unwrap();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());

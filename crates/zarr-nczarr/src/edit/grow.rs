@@ -218,8 +218,8 @@ impl Variable {
     /// As [`Variable::write_slab`]; [`AccessError::Argument`] for strings; [`AccessError::Count`] if `bytes` does not have
     /// exactly the bytes of the slab; [`zarr_core::CodecError::Corrupt`] for a byte that is no bool.
     pub fn write_slab_from(&self, slab: &Slab, bytes: &[u8]) -> Result<()> {
-        let expected = || slab.len().and_then(|len| usize::try_from(len).ok());
-        let (ty, found) = self.count_elements(bytes, expected)?;
+        let (ty, found) =
+            self.count_elements(bytes, || slab.len().and_then(|len| usize::try_from(len).ok()))?;
         self.write_elements(slab, ty, found, |array, selection| array.write_bytes(selection, bytes))
     }
 

@@ -61,7 +61,39 @@ pub struct Field {
     pub acquisition: Option<u64>,
 }
 
+impl PlateWell {
+    /// Members `path`, `row` and `column`, for JSON.
+    pub fn members(&self) -> Object {
+        let path = Object::new().with("path", self.path.as_str());
+        path.with("row", self.row as u64).with("column", self.column as u64)
+    }
+}
+
+impl Field {
+    /// An object of `path` and `acquisition`, which may be `null`.
+    pub fn to_json(&self) -> Json {
+        let acquisition = self.acquisition.map_or(Json::Null, Json::from);
+        Object::new().with("path", self.path.as_str()).with("acquisition", acquisition).into()
+    }
+}
+
 impl Plate {
+    /// Members `name`, which may be `null`, `rows`, `columns` and `acquisitions`, a list of `id` and `name`, for JSON.
+    pub fn members(&self) -> Object {
+        let acquisitions = self.acquisitions.iter().map(|acquisition| {
+            let name = acquisition.name.as_deref().map_or(Json::Null, Json::from);
+            Json::from(Object::new().with("id", acquisition.id).with("name", name))
+        });
+        Object::new()
+            .with("name", self.name.as_deref().map_or(Json::Null, Json::from))
+            .with("rows", self.rows.iter().map(|row| Json::from(row.as_str())).collect::<Json>())
+            .with(
+                "columns",
+                self.columns.iter().map(|name| Json::from(name.as_str())).collect::<Json>(),
+            )
+            .with("acquisitions", acquisitions.collect::<Json>())
+    }
+
     /// The plate that a group is, if it is one. Wells that are at no row and column of the plate are left out.
     pub fn of_group(group: &Group) -> Option<Plate> {
         Plate::of_attributes(group.attributes())

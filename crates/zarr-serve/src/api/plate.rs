@@ -32,13 +32,7 @@ pub(super) fn members(group: &Group) -> Object {
 }
 
 fn fields(fields: &[Field]) -> Json {
-    fields
-        .iter()
-        .map(|field: &Field| -> Json {
-            let acquisition = field.acquisition.map_or(Json::Null, Json::from);
-            Object::new().with("path", field.path.as_str()).with("acquisition", acquisition).into()
-        })
-        .collect()
+    fields.iter().map(Field::to_json).collect()
 }
 
 /// A plate: `{"name", "rows", "columns", "acquisitions": [{"id", "name"}], "wells": [{"path", "row", "column", "fields": [{"path",
@@ -49,37 +43,20 @@ fn fields(fields: &[Field]) -> Json {
 pub(crate) fn plate(question: &Question, targets: &Targets) -> Answered {
     let group = parameters::node(question, targets)?.0.into_group()?;
     let Some(plate) = Plate::of_group(&group) else {
-        return Err(Refusal::wrong(format!("{} is no plate of OME-Zarr", group.path())));
+        return Err(Refusal::wrong(format!("{} is not an OME-Zarr plate", group.path())));
     };
     let all = plate.fields(&group, Some(&question.cancel))?;
-    let wells = plate.wells.iter().zip(&all).map(|(well, found)| {
-        let object = Object::new()
-            .with("path", well.path.as_str())
-            .with("row", well.row as u64)
-            .with("column", well.column as u64);
-        Json::from(object.with("fields", fields(found)))
-    });
+    let wells = plate.wells.iter().zip(&all);
+    let wells = wells.map(|(well, found)| Json::from(well.members().with("fields", fields(found))));
     let wells: Json = wells.collect();
-    let names = |names: &[String]| -> Json {
-        names.iter().map(|name| name.as_str()).map(Json::from).collect()
-    };
-    let acquisitions = plate.acquisitions.iter().map(|acquisition| {
-        let name = acquisition.name.as_deref().map_or(Json::Null, Json::from);
-        Json::from(Object::new().with("id", acquisition.id).with("name", name))
-    });
     let first = plate
         .wells
         .iter()
         .zip(&all)
         .find_map(|(well, found)| Some(format!("{}/{}", well.path, found.first()?.path)));
     let windows = first.and_then(|path| windows(question, &group, &path));
-    let object = Object::new()
-        .with("name", plate.name.map_or(Json::Null, Json::from))
-        .with("rows", names(&plate.rows))
-        .with("columns", names(&plate.columns))
-        .with("acquisitions", acquisitions.collect::<Json>())
-        .with("wells", wells)
-        .with("windows", windows.map_or(Json::Null, Json::from));
+    let windows = windows.map_or(Json::Null, Json::from);
+    let object = plate.members().with("wells", wells).with("windows", windows);
     Ok(Answer::json(object))
 }
 

@@ -222,8 +222,14 @@ impl<'a> Judge<'a> {
         let what =
             format!("a document of {dialect} in a hierarchy of {here}, whose readers ignore it");
         let clause = self.clause(["Z2-091", "Z2-091", "D-145"]);
-        let advice = "if `zarr migrate` was interrupted, run the same command again; if it is complete, add `--finish` to erase the \
-                      old documents; otherwise, erase the document that is out of date";
+        let advice = if self.context.format.dialect() == Dialect::Draft {
+            "erase the document that is out of date".to_owned()
+        } else {
+            format!(
+                "if `zarr migrate` was interrupted, run the same command again; if it is complete, `zarr migrate TARGET --to {here} \
+                 --finish` erases the old documents; otherwise, erase the document that is out of date"
+            )
+        };
         let problem = self.problem(key, ProblemKind::ConflictingDocuments, what);
         Some(problem.by(clause).advise(advice))
     }

@@ -44,11 +44,13 @@ fn in_order<T>(mut values: Vec<T>, axes: Axes) -> Vec<T> {
 }
 
 /// The attribute `ome` of a group whose levels have these attributes, from `s0` on. `above` are the attributes of the group and of
-/// the one above it. `None` where there is no image of two or three axes in space.
+/// the one above it. `None` where there is no image of two or three axes in space, after those of time and channels.
 pub(super) fn ome(levels: &[Object], above: [Option<&Object>; 2], axes: Axes) -> Option<Object> {
     let names = axes_of_level(levels.first()?, above[0], axes)?;
     let spatial = names.iter().filter(|name| kind(name) == "space").count();
-    if !(2..=3).contains(&spatial) {
+    let is_twice = (1..names.len()).any(|at| names[..at].contains(&names[at]));
+    let is_in_order = names.is_sorted_by_key(|name| place_of(kind(name)));
+    if !(2..=3).contains(&spatial) || is_twice || !is_in_order {
         return None;
     }
     let mut units = vec![None; names.len()];
@@ -94,6 +96,15 @@ fn kind(name: &str) -> &'static str {
         "t" | "time" => "time",
         "c" | "channel" => "channel",
         _ => "space",
+    }
+}
+
+/// The place of a kind of axes in the order that OME-Zarr wants (0.5, "axes" metadata).
+fn place_of(kind: &str) -> usize {
+    match kind {
+        "time" => 0,
+        "channel" => 1,
+        _ => 2,
     }
 }
 
@@ -322,6 +333,11 @@ mod tests {
         assert!(ome(&[], none, Axes::AsStored).is_none());
         assert!(ome(&[level("[8]", "")], none, Axes::AsStored).is_none());
         assert!(ome(&[level("[8,6,4,2]", "")], none, Axes::AsStored).is_none());
+        // OME-Zarr has time first, and no two axes of one name.
+        for axes in [r#"["x","y","t"]"#, r#"["x","y","x"]"#] {
+            let axes = format!(r#","axes":{axes}"#);
+            assert!(ome(&[level("[8,6,4]", &axes)], none, Axes::AsStored).is_none());
+        }
         // A level of another rank, or with wrong factors, is none of the image.
         let levels = [level("[8,6,4]", ""), level("[4,3]", "")];
         let found = image(&levels, "{}", "{}", Axes::AsStored);
