@@ -3,6 +3,26 @@
 use zarr::nczarr::NewDataset;
 use zarr::{Dialect, Era, Json};
 
+/// A whole number that the option's type can hold.
+pub(crate) fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let text = text.trim();
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("expected a whole number, as in 8".into());
+    }
+    let number = text.parse::<u64>().ok().and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| format!("too large: expected at most {}", largest::<T>()))
+}
+
+/// The largest number of an unsigned type.
+fn largest<T>() -> u64 {
+    u64::MAX >> (64 - 8 * size_of::<T>())
+}
+
+/// A number with or without a fraction.
+pub(crate) fn number(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| "expected a number, as in 0.5".to_owned())
+}
+
 /// A format to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
@@ -181,6 +201,19 @@ mod tests {
         for text in ["1,,2", "-1", "1x2", "1.5", "(1,2", ","] {
             assert!(shape(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn numbers_are_whole_and_fit_their_type() {
+        assert_eq!(whole::<u16>("65535"), Ok(65535));
+        assert_eq!(whole::<u64>("18446744073709551615"), Ok(u64::MAX));
+        assert_eq!(whole::<u16>("65536"), Err("too large: expected at most 65535".into()));
+        assert_eq!(whole::<u8>("99999999999999999999"), Err("too large: expected at most 255".into()));
+        for text in ["", "-1", "+1", "1.5", "1e3", "four", "0x10"] {
+            assert_eq!(whole::<usize>(text), Err("expected a whole number, as in 8".into()), "{text}");
+        }
+        assert_eq!(number("-1e3"), Ok(-1000.0));
+        assert!(number("half").is_err() && number("").is_err());
     }
 
     #[test]

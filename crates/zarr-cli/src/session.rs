@@ -52,10 +52,10 @@ pub(crate) struct Global {
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub ignore_hidden_filters: bool,
     /// Number of threads that read, write and compress [default: as many as the machine has]
-    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, value_name = "N", default_value = "0", hide_default_value = true, value_parser = parse::whole::<usize>)]
     pub threads: usize,
     /// Print only errors and what a copy does not keep: no progress, messages or warnings
-    #[arg(long, global = true, hide_short_help = true, help_heading = COMMON, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, hide_short_help = true, help_heading = COMMON, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Print progress even if standard error is not a terminal, and at the end the number of store calls, bytes and seconds
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]

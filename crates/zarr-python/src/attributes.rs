@@ -249,6 +249,17 @@ impl Array {
         names.unwrap_or_else(|| vec![None; self.inner.rank()])
     }
 
+    /// The names of the axes by which elements are selected: those of [`Self::axis_names`], else those of the OME-Zarr image that
+    /// the array is a level of.
+    pub fn names_for_selections(&self, py: Python<'_>) -> Vec<Option<String>> {
+        let names = self.axis_names(py);
+        if names.iter().any(Option::is_some) {
+            return names;
+        }
+        let axes = py.detach(|| zarr::tools::image_axes(&self.inner));
+        axes.map_or(names, |axes| axes.into_iter().map(Some).collect())
+    }
+
     /// The names of the axes as NCZarr's documents have them.
     fn netcdf_dims(&self) -> Option<Vec<Option<String>>> {
         let schema = self.origin.dataset(self.inner.hierarchy())?.schema();

@@ -150,8 +150,8 @@ impl Array {
                 ))),
             };
         }
-        let names = self.inner.dimension_names().unwrap_or_default();
         let name: String = axis.extract()?;
+        let names = self.names_for_selections(axis.py());
         let mut found = (0..names.len()).filter(|&at| names[at].as_ref() == Some(&name));
         match (found.next(), found.next()) {
             (Some(at), None) => Ok(at),

@@ -54,6 +54,7 @@ pub use migrate::{
     MigrateOptions, Migration, open_for_migration, plan_migration, plan_migration_into,
     plan_rest_of_removal,
 };
+pub use ome::image_axes;
 pub use other_files::hidden_nodes;
 pub use pyramid::{
     PyramidConvention, PyramidLevel, PyramidMethod, PyramidOptions, PyramidPlan, PyramidProgress,

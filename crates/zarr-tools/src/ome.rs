@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use zarr_core::metadata::ArrayMetadata;
-use zarr_core::{Dialect, Json, Node, NodePath, Object};
+use zarr_core::{Array, Dialect, Json, Node, NodePath, Object};
 
 /// What is converted.
 const OLD: &str = "0.4";
@@ -293,6 +293,22 @@ impl Levels {
             Some(_) => Some(Naming::Differs),
         }
     }
+}
+
+/// The names of the axes of a level of an OME-Zarr image in v2, where the image and not the array names them; `None` for any other
+/// array. Reads the documents of the groups above the array.
+pub fn image_axes(array: &Array) -> Option<Vec<String>> {
+    let mut path = array.path().clone();
+    while let Some(parent) = path.parent() {
+        if let Ok(group) = array.hierarchy().group(&parent) {
+            let levels = Levels::of([&Node::Group(group)]);
+            if let Some(axes) = levels.axes(array.path(), array.rank()) {
+                return Some(axes.to_vec());
+            }
+        }
+        path = parent;
+    }
+    None
 }
 
 /// What was done about the names of the axes of an image's level.

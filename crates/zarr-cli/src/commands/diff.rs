@@ -61,7 +61,7 @@ pub(crate) struct Diff {
     #[arg(long)]
     common: bool,
     /// Maximum number of nodes to print, and of attributes, regions and elements for each [default: 10]
-    #[arg(long, value_name = "N", default_value_t = 10, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value = "10", hide_default_value = true, value_parser = parse::whole::<usize>)]
     limit: usize,
     /// Maximum number of bytes of elements to hold at once, as in 1GiB [default: 256MiB]
     #[arg(long, value_name = "SIZE", default_value = "0", hide_default_value = true, value_parser = parse::size)]

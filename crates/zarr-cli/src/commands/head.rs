@@ -6,6 +6,7 @@ use zarr::{Array, Json, Node, Object};
 use super::{Out, get};
 use crate::failure::Failure;
 use crate::human;
+use crate::parse;
 use crate::region::Elements;
 use crate::session::{Session, Target};
 
@@ -25,7 +26,7 @@ pub(crate) struct Head {
     #[command(flatten)]
     target: Target,
     /// The number of rows
-    #[arg(long, short = 'n', value_name = "N", default_value = "5")]
+    #[arg(long, short = 'n', value_name = "N", default_value = "5", value_parser = parse::whole::<u64>)]
     rows: u64,
 }
 

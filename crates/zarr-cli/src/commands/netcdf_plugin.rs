@@ -14,6 +14,7 @@ use super::Out;
 use crate::failure::Failure;
 use crate::json::or_null;
 use crate::ncrc::{self, Entry};
+use crate::parse;
 use crate::session::Session;
 
 /// Let netCDF's programs open Zarr data: the lines of ~/.ncrc that load the plug-in
@@ -51,7 +52,7 @@ pub(crate) struct NetcdfPlugin {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["remove", "check"])]
     library: Option<PathBuf>,
     /// Two slots of netCDF's ten, for documents and for archives [default: two that are free]
-    #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with_all = ["remove", "check"])]
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = parse::whole::<u8>, conflicts_with_all = ["remove", "check"])]
     slots: Vec<u8>,
 }
 

@@ -15,6 +15,7 @@ use zarr_plot::picture::{
 use super::{Out, plot_json};
 use crate::failure::Failure;
 use crate::human;
+use crate::parse;
 use crate::region::{Elements, SelectionArgs};
 use crate::session::{Session, Target};
 use crate::terminal::plain;
@@ -74,7 +75,7 @@ pub(crate) struct Plot {
     #[arg(long)]
     log: bool,
     /// The value in the middle of the colours
-    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true, value_parser = parse::number)]
     center: Option<f64>,
     /// Positions along the axis of channels that are red, green and blue, as in 2,1,0
     #[arg(long, value_name = "R,G,B", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "histogram"])]

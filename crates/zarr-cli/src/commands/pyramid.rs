@@ -79,7 +79,7 @@ pub(crate) struct Pyramid {
     #[arg(long)]
     keep_nan: bool,
     /// Make a mean missing if less than this share of its block is valid, from 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = parse::number)]
     min_valid: f64,
     /// Leave out the image's labels
     #[arg(long)]

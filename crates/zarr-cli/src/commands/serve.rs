@@ -35,7 +35,7 @@ pub(crate) struct Serve {
     #[arg(value_name = "TARGET", required = true)]
     targets: Vec<String>,
     /// The port; 0 for any free one [default: 8000, or a free one if that is in use]
-    #[arg(long)]
+    #[arg(long, value_parser = parse::whole::<u16>)]
     port: Option<u16>,
     /// The address to listen on; 0.0.0.0 for all addresses of this machine
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", value_parser = address)]

@@ -97,7 +97,7 @@ pub(crate) struct Stats {
     )]
     missing: Missing,
     /// Divide by the count less this for the standard deviation
-    #[arg(long, value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = parse::whole::<u64>)]
     ddof: u64,
     /// Exclude elements of chunks that were never written
     #[arg(long, conflicts_with = "no_missing")]

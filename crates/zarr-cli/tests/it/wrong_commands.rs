@@ -46,6 +46,9 @@ const COMMANDS: &[(&str, &str)] = &[
     ("get ocean.zarr/temperature --format xlsx", "possible values"),
     ("get ocean.zarr/temperature -o out.xlsx", "pass --format"),
     ("get ocean.zarr/temperature -o nowhere/out.npy", "cannot write the file of --output"),
+    ("head ocean.zarr/temperature --rows four", "expected a whole number"),
+    ("info ocean.zarr --threads -1", "expected a whole number"),
+    ("diff ocean.zarr more.zarr --limit 1.5", "expected a whole number"),
     // Creating and writing.
     ("create new.zarr/x --dtype float32", "--shape"),
     ("create new.zarr/x --shape 3,4", "--dtype"),

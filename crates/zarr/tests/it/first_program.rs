@@ -263,6 +263,9 @@ fn types_and_codecs_are_named_as_they_are_spelled() -> Result<()> {
     let spec: CodecSpec = "gzip:9".parse()?;
     let by_spec = of("h").data_type(DataType::Int8).codec(&spec).create()?;
     assert_eq!((codec(&by_text), codec(&by_spec)), (spec.to_string(), spec.to_string()));
+    // `none` is what the program's `--codec` takes.
+    let plain = of("i").data_type(DataType::Int8).codec("none").create()?;
+    assert_eq!(codec(&plain), "bytes");
     Ok(())
 }
 
