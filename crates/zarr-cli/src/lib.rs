@@ -98,18 +98,28 @@ Examples:
 
 `zarr COMMAND --help` has examples for each command.";
 
-/// The program with all its commands. Their short help leaves out the options of every command.
+/// The program with the names of its commands. Their options are made when they are needed: when the program runs one of them, or by
+/// [`clap::Command::build`]. Making those of every command takes as long as all the rest of a start.
 fn command() -> clap::Command {
-    let mut program = Cli::command().max_term_width(MAX_WIDTH);
-    if !io::stdout().is_terminal() {
-        program = program.term_width(MAX_WIDTH);
-    }
-    program.mut_subcommands(|command| {
-        // `ansi` takes the text as it is. `Display` looks for escape codes in it, which took most of the time in which the program starts.
-        let own = command.get_after_help().map(|help| unfolded(&help.ansi().to_string()));
-        let own = own.map(|help| format!("{help}\n\n")).unwrap_or_default();
-        command.after_help(format!("{own}{COMMON_OPTIONS}"))
-    })
+    let program = Cli::command().max_term_width(MAX_WIDTH);
+    if io::stdout().is_terminal() { program } else { program.term_width(MAX_WIDTH) }
+}
+
+/// The first command that one of these words names, with its options.
+fn first_command<'a>(words: impl IntoIterator<Item = &'a str>) -> Option<clap::Command> {
+    let mut program = command();
+    let name = words
+        .into_iter()
+        .find_map(|word| Some(program.find_subcommand(word)?.get_name().to_owned()))?;
+    let command = program.find_subcommand_mut(name)?;
+    command.build();
+    Some(command.clone())
+}
+
+/// What follows the options in a command's help: its own text, and where the options of every command are, which short help leaves out.
+fn after_help(own: &str) -> String {
+    let own = unfolded(own);
+    if own.is_empty() { COMMON_OPTIONS.to_owned() } else { format!("{own}\n\n{COMMON_OPTIONS}") }
 }
 
 /// Longer lines of help are hard to read, however wide the terminal is.

@@ -208,9 +208,16 @@ mod tests {
         assert_eq!(whole::<u16>("65535"), Ok(65535));
         assert_eq!(whole::<u64>("18446744073709551615"), Ok(u64::MAX));
         assert_eq!(whole::<u16>("65536"), Err("too large: expected at most 65535".into()));
-        assert_eq!(whole::<u8>("99999999999999999999"), Err("too large: expected at most 255".into()));
+        assert_eq!(
+            whole::<u8>("99999999999999999999"),
+            Err("too large: expected at most 255".into())
+        );
         for text in ["", "-1", "+1", "1.5", "1e3", "four", "0x10"] {
-            assert_eq!(whole::<usize>(text), Err("expected a whole number, as in 8".into()), "{text}");
+            assert_eq!(
+                whole::<usize>(text),
+                Err("expected a whole number, as in 8".into()),
+                "{text}"
+            );
         }
         assert_eq!(number("-1e3"), Ok(-1000.0));
         assert!(number("half").is_err() && number("").is_err());

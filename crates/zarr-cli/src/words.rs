@@ -121,9 +121,8 @@ pub(crate) fn suggest_option(mut error: clap::Error, args: &[OsString]) -> clap:
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
-    let program = crate::command();
-    let mut words = args.iter().skip(1).filter_map(|arg| arg.to_str());
-    let Some(command) = words.find_map(|word| program.find_subcommand(word)) else { return error };
+    let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    let Some(command) = crate::first_command(words) else { return error };
     let has = |option: &str| {
         let name = option.split(' ').next().and_then(|long| long.strip_prefix("--"));
         command.get_arguments().any(|arg| arg.get_long().is_some() && arg.get_long() == name)
@@ -205,12 +204,11 @@ mod tests {
 
     #[test]
     fn every_suggested_option_exists_and_no_word_is_one() {
-        let program = crate::command();
         for (words, commands, meant) in OPTIONS {
             let option = meant.split(' ').next().unwrap().trim_start_matches("--");
             for name in *commands {
                 // Without the features `plot` and `serve` these are not compiled in.
-                let Some(command) = program.find_subcommand(name) else {
+                let Some(command) = crate::first_command([*name]) else {
                     assert!(["plot", "serve", "stats"].contains(name), "{name}");
                     continue;
                 };

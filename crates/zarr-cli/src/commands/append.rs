@@ -18,9 +18,8 @@ use crate::npy::{self, Header, Trouble};
 use crate::region::Elements;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Append elements from standard input to an array along an axis, or a dataset to a dataset
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr append data.zarr --path temperature --axis 0 --format npy < rows.npy
   echo '[[1,2,3,4,5]]' | zarr append data.zarr/table --axis 0
@@ -38,7 +37,7 @@ Formats are those of `zarr put`. The input determines how far the array grows; a
 lengths. Space is reserved first, so that programs that append at the same time each get their own rows. If the input is
 invalid, the array gets its old shape back, unless others have appended since. Only NumPy files are streamed; input
 in other formats is held in memory. If a dimension of the same name in the same group has another length afterwards, the command
-names the arrays.")]
+names the arrays."))]
 pub(crate) struct Append {
     #[command(flatten)]
     target: Target,

@@ -11,9 +11,8 @@ use crate::interrupt;
 use crate::parse;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Show or change the attributes of a node
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr attrs data.zarr/temperature
   zarr attrs data.zarr temperature units
@@ -23,7 +22,7 @@ Examples:
 A value is JSON, otherwise a string. With KEY, the exit code is 1 if the attribute does not exist.
 Numbers on a terminal have at most 8 significant digits; in a pipe and with --json they are as stored.
 Changes apply to the latest attributes, so that concurrent changes are not lost. After a change only
---json prints the attributes.")]
+--json prints the attributes."))]
 pub(crate) struct Attrs {
     /// Path or URL of a hierarchy, or of a node inside
     #[arg(value_name = "TARGET")]

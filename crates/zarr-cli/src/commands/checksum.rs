@@ -16,9 +16,8 @@ use crate::parse;
 use crate::progress::Progress;
 use crate::session::{NoMissing, Session, Target};
 
-/// Print a checksum of a node and everything below it, independent of format, chunks, codecs and store
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr checksum data.zarr
   zarr checksum data.zarr --manifest > data.sha256
@@ -31,7 +30,7 @@ Two places with equal checksums hold equal data; docs/checksum.md defines it. Pa
 
 --check compares with such lines, names each node that differs, is missing or is new, and exits with 1 if there is one.
 --regions prints hashes of blocks of at most 1 MiB of an array (level 0), of groups of 256 blocks (level 1), and so on: to compare
-two remote copies, start at the highest level.")]
+two remote copies, start at the highest level."))]
 pub(crate) struct Checksum {
     #[command(flatten)]
     target: Target,

@@ -8,16 +8,15 @@ use super::Out;
 use crate::failure::Failure;
 use crate::session::{Session, Target};
 
-/// Print a script that lets a shell complete verbs, options, and the nodes of --path
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr completions bash > ~/.local/share/bash-completion/completions/zarr
   zarr completions zsh > ~/.zfunc/_zarr                  with fpath=(~/.zfunc $fpath) in ~/.zshrc, before compinit
   zarr completions fish > ~/.config/fish/completions/zarr.fish
   zarr completions powershell >> $PROFILE
 
-The values of --path are nodes of TARGET, where TARGET is a path: no key pressed on the way asks a network.")]
+The values of --path are nodes of TARGET, where TARGET is a path: no key pressed on the way asks a network."))]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]
@@ -111,7 +110,6 @@ fn generated(shell: Shell) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// Print the nodes of a command line's target that begin with a text, for shells
 #[derive(Debug, Args)]
 pub(crate) struct Nodes {
     /// What is there of the path
@@ -169,21 +167,22 @@ fn visible() -> Command {
 
 /// The target among the words of a command line, which need not be complete.
 fn target(words: &[String]) -> Option<String> {
-    let command = crate::command();
-    let mut words = words.iter();
-    let verb = words.find_map(|word| command.find_subcommand(word))?;
+    let program = crate::command();
+    let mut words = words.iter().map(String::as_str);
+    let name = words.find(|word| program.find_subcommand(word).is_some())?;
+    let verb = crate::first_command([name])?;
     let mut skip = false;
     words
         .find(|word| {
             if skip || word.starts_with('-') || *word == "=" {
-                let mut arguments = verb.get_arguments().chain(command.get_arguments());
+                let mut arguments = verb.get_arguments().chain(program.get_arguments());
                 let takes_value = !skip && arguments.any(|argument| takes_value(argument, word));
                 skip = takes_value || *word == "=";
                 return false;
             }
             true
         })
-        .cloned()
+        .map(str::to_owned)
 }
 
 /// Whether a word of the command line is this option, and the next word its value.

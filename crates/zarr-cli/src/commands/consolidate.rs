@@ -9,9 +9,8 @@ use crate::human;
 use crate::interrupt;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Copy all documents into a single one, so that readers need only one request
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr consolidate data.zarr
   zarr consolidate data.zarr --check
@@ -20,7 +19,7 @@ Examples:
 
 The copies are in .zmetadata (v2), in the root group's zarr.json (v3), or in meta/root/consolidated/.zmetadata (drafts).
 This program updates them when it changes documents; few others do. --check exits with 1 if they are out of date. If a document
-exists only as a copy, the copy is neither replaced nor removed: first run `zarr repair --apply`, which writes the document.")]
+exists only as a copy, the copy is neither replaced nor removed: first run `zarr repair --apply`, which writes the document."))]
 pub(crate) struct Consolidate {
     #[command(flatten)]
     target: Target,

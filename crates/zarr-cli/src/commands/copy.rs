@@ -27,9 +27,8 @@ use crate::region::Elements;
 use crate::region::Near;
 use crate::session::{self, NoMissing, Session, Target, WriteOptions};
 
-/// Copy an array, or a group and everything below it, to a new place, in any format
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr copy old-v2.zarr new.zarr --to v3
   zarr copy new.zarr for-2020.zarr --to draft-2020 --codec gzip:5
@@ -52,7 +51,7 @@ continues it; the options of the first run need not be repeated. If the other fo
 refused before anything is written; --skip-unsupported skips those nodes. Arrays whose axes have names keep their missing
 values. What cannot be kept is printed, or refused with --strict. A netCDF dataset (--to nczarr-v2, nczarr-v3, zarr-v2 or
 zarr-v3) keeps dimensions, types and typed attributes. Arrays whose type or name netCDF does not support are copied unchanged
-to plain Zarr.")]
+to plain Zarr."))]
 pub(crate) struct Copy {
     /// Path or URL of the hierarchy, or of the node inside, to copy
     #[arg(value_name = "SRC")]

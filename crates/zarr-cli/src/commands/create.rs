@@ -10,9 +10,8 @@ use crate::interrupt;
 use crate::parse::{self, Shape, Written};
 use crate::session::{Session, Target, WriteOptions};
 
-/// Create an array or a group, and the hierarchy around it if there is none
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr create data.zarr/ocean/temperature --shape 365,180,360 --chunks 1,90,90 \\
       --dtype float32 --fill NaN --codec zstd:3 --dims time,lat,lon
@@ -25,7 +24,7 @@ groups above the node are created. Types are those of any format: int32, float64
 storage. Fill values are JSON or text: 0, NaN, true,
 '[0,1]', '\"text\"', NaT. Codecs are added in their order: gzip, zlib, bz2, lzma, zstd, lz4, crc32c,
 shuffle:SIZE, delta, blosc, blosc-zstd-bitshuffle:5; or whole, as a v3 document has them:
-'{\"name\": \"gzip\", \"configuration\": {\"level\": 5}}'.")]
+'{\"name\": \"gzip\", \"configuration\": {\"level\": 5}}'."))]
 pub(crate) struct Create {
     #[command(flatten)]
     target: Target,

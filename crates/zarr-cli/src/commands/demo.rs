@@ -22,15 +22,14 @@ const IMAGE: &[u8] = include_bytes!("../../assets/astronaut.tar");
 /// SHA-256 of its elements, C order, as zarr-python read them.
 const SHA256: &str = "b7888957bf0a7ca150a1dc1d8159c5a474ad55e2322bea62cb1d1a505ff351f3";
 
-/// Convert a real image from v2 to the draft of 2020 to v3, prove that nothing changed, read a part of a shard, measure
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr demo
   zarr demo --into /tmp/demo
 
 It needs neither network nor other files: the image comes with the program. The folder is kept, so that
-you can play with it. The exit code is 1 if the elements were not the same everywhere.")]
+you can play with it. The exit code is 1 if the elements were not the same everywhere."))]
 pub(crate) struct Demo {
     /// Where to put the hierarchies [default: a new temporary folder]
     #[arg(long, value_name = "FOLDER")]

@@ -13,9 +13,8 @@ use crate::parse;
 use crate::progress::Progress;
 use crate::session::{Session, Target};
 
-/// Compare two nodes and everything below them, whatever their formats, chunks, codecs and stores
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr diff old.zarr new.zarr
   zarr diff model.zarr s3://bucket/copy.zarr --path ocean --tolerance 1e-6
@@ -25,7 +24,7 @@ Examples:
 Exit code: 0 equal, 1 different. Compares everything that `zarr checksum` covers, and files that are not Zarr's, byte for byte;
 chunks, codecs and formats only with --layout. Numbers are equal if they differ by at most --tolerance, or by at most --rtol
 times the larger one; integers are compared exactly. NaN equals NaN, and 0 equals -0, except with --bits. Elements of arrays of
-different shapes are compared only with --common, where both arrays have elements.")]
+different shapes are compared only with --common, where both arrays have elements."))]
 pub(crate) struct Diff {
     /// Path or URL of the first node
     #[arg(value_name = "A")]

@@ -11,14 +11,13 @@ use crate::failure::Failure;
 use crate::human;
 use crate::session::Session;
 
-/// Print what this build supports, its limits, and which settings and credentials it finds (never their values)
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr doctor
   zarr doctor --json > build.json
 
-No network is accessed. Only the names of credentials are printed, so that you can share the output.")]
+No network is accessed. Only the names of credentials are printed, so that you can share the output."))]
 pub(crate) struct Doctor {}
 
 /// The variables that change what the program does, and how. `docs/environment.md` has the same list.

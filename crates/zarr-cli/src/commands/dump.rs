@@ -15,11 +15,10 @@ use crate::decoded::Decoded;
 use crate::failure::Failure;
 use crate::session::{Session, Target, is_left_out};
 
-/// Print a dataset as CDL, the text form of netCDF
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,
-    after_help = "\
+    after_help = crate::after_help("\
 Examples:
   zarr dump -h data.zarr
   zarr dump -v time,temperature data.zarr > data.cdl
@@ -31,7 +30,7 @@ The text is that of netCDF's ncdump, and so are the one-letter options. Any Zarr
 are those that its arrays name. Floats have 7 significant digits and doubles 15, unless -p gives more: 9 and 17
 read back as they were. Arrays of types that netCDF does not have are skipped, with a note on standard error. Nodes whose
 documents are broken are skipped, too; then the exit code is not 0.
--t and --cf change the data, not the definitions: such a text is for people, not for `zarr gen`."
+-t and --cf change the data, not the definitions: such a text is for people, not for `zarr gen`.")
 )]
 pub(crate) struct Dump {
     /// Print definitions only, no data

@@ -15,9 +15,8 @@ use crate::interrupt;
 use crate::parse;
 use crate::session::{Session, WriteOptions};
 
-/// Create a dataset from CDL, the text form of netCDF
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr gen data.cdl -o data.zarr
   zarr gen data.cdl -o data.zarr --format nczarr-v2
@@ -25,7 +24,7 @@ Examples:
   zarr dump data.zarr | zarr gen -o copy.zarr.zip
 
 CDL is interpreted as by netCDF's ncgen; an error gives the line and column, and nothing is written before the whole text has
-been checked. User-defined types (enum, opaque, vlen, compound) are refused. Nothing is overwritten.")]
+been checked. User-defined types (enum, opaque, vlen, compound) are refused. Nothing is overwritten."))]
 pub(crate) struct Generate {
     /// CDL file, or - for standard input [default: -]
     #[arg(value_name = "FILE")]

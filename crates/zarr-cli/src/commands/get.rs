@@ -24,9 +24,8 @@ use crate::session::{NoMissing, Session, Target};
 use crate::summary::Summary;
 use crate::whole_file::{WholeFile, refuse_source};
 
-/// Write elements of an array to standard output or to a file
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr get data.zarr --path temperature --region 0:4,2:7
   zarr get data.zarr/temperature --region 0,: --format csv > first-row.csv
@@ -70,7 +69,7 @@ Formats, all in C order:
         ... between, as NumPy prints them, and floats with at most 8 significant digits, or with those of scale_factor
         with --cf. This is the default on a terminal; in a pipe or a file it is complete json with all digits.
 
-In csv, missing elements are empty; if elements can be missing, empty strings are \"\".")]
+In csv, missing elements are empty; if elements can be missing, empty strings are \"\"."))]
 pub(crate) struct Get {
     #[command(flatten)]
     target: Target,

@@ -13,15 +13,14 @@ use crate::session::{Session, Target};
 /// The most columns of a row.
 const MAX_COLUMNS: u64 = 8;
 
-/// Print the first rows of an array, or of each array of a group
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr head data.zarr
   zarr head data.zarr temperature --rows 3
 
 A row runs along the last axis and has at most 8 elements; rows follow each other along the axis before it. Along all other axes,
-the first index is shown. Elements are decoded by the CF conventions, as in `zarr get --cf`, which prints all of them.")]
+the first index is shown. Elements are decoded by the CF conventions, as in `zarr get --cf`, which prints all of them."))]
 pub(crate) struct Head {
     #[command(flatten)]
     target: Target,

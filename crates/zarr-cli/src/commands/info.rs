@@ -24,9 +24,8 @@ use crate::session::{self, Session, Target};
 /// Up to this number of chunks, those that are stored are counted without a word.
 const MAX_CHUNKS_COUNTED_UNASKED: u64 = 100_000;
 
-/// Describe a group or an array: shape, chunks, type, codecs, attributes
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr info data.zarr
   zarr info data.zarr --path ocean/temperature
@@ -44,7 +43,7 @@ For a sharded array, `shards` and `chunks` have the meaning of --shards and --ch
 stored object that consists of chunks.
 
 With --json, `data_type` and `fill_value` are as in the document; `unsupported` lists what this build lacks to read
-the elements, and `geography` is present if there is a coordinate reference system.")]
+the elements, and `geography` is present if there is a coordinate reference system."))]
 pub(crate) struct Info {
     #[command(flatten)]
     target: Target,

@@ -15,11 +15,10 @@ use crate::human;
 use crate::json::or_null;
 use crate::session::{self, Session, Target};
 
-/// List groups and arrays: with -l kind, type, shape, chunks, stored bytes and how many chunks are written
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,
-    after_help = "\
+    after_help = crate::after_help("\
 Examples:
   zarr ls data.zarr
   zarr ls -l data.zarr
@@ -30,7 +29,7 @@ The columns of -l are: kind; data type; shape; chunk shape, and after a / shard 
 chunks (or shards) out of all; name. --header prints their names, which is the default on a terminal.
 
 Sizes come from one listing of each array's chunks. In buckets, zip archives and LMDB the listing includes them; in a folder, the
-size of each file is read."
+size of each file is read.")
 )]
 pub(crate) struct Ls {
     /// Print kind, type, shape, chunks and stored size of each node

@@ -10,11 +10,10 @@ use crate::failure::Failure;
 use crate::human;
 use crate::session::Session;
 
-/// Write the manual pages zarr.1, zarr-get.1, … into a folder
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
-  zarr man ~/.local/share/man/man1")]
+  zarr man ~/.local/share/man/man1"))]
 pub(crate) struct Manual {
     /// The folder, which is created if it does not exist
     #[arg(value_name = "DIR")]

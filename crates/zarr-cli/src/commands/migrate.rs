@@ -14,9 +14,8 @@ use crate::parse::{self, Written};
 use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Convert a hierarchy's metadata to another format (v2 to v3, v3 to v2) without touching its chunks
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr migrate old-v2.zarr --to v3 --dry-run
   zarr migrate old-v2.zarr --to v3 --into moved.zarr          leaves old-v2.zarr as it is
@@ -30,7 +29,7 @@ names the array and fails before anything is written; use `zarr copy --to v3` fo
 
 --into writes the new hierarchy to another place, and leaves TARGET as it is. The chunks are those of TARGET, byte for byte,
 under the keys of the new format; if those of an array would have to be encoded again, the command fails. Within a file system,
-the operating system copies them, and shares blocks if it can. If the command is killed, run it again to continue.")]
+the operating system copies them, and shares blocks if it can. If the command is killed, run it again to continue."))]
 pub(crate) struct Migrate {
     /// Path or URL of the hierarchy
     #[arg(value_name = "TARGET")]

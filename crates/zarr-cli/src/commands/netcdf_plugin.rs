@@ -17,9 +17,8 @@ use crate::ncrc::{self, Entry};
 use crate::parse;
 use crate::session::Session;
 
-/// Let netCDF's programs open Zarr data: the lines of ~/.ncrc that load the plug-in
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr netcdf-plugin --library /usr/local/lib/libzarr_netcdf.so
   zarr netcdf-plugin --install --library /usr/local/lib/libzarr_netcdf.so
@@ -30,7 +29,7 @@ Examples:
 netcdf-c loads plug-ins since 4.10.0. Its programs open a document of the data, such as data.zarr/zarr.json, or a zip archive, but
 not a folder. --install writes lines between two markers in ~/.ncrc, or in the file that NCRCENV_RC names, and leaves the rest as it
 is. --check exits with 1 if something is missing. --exec runs one program with the plug-in, on Linux: the way for netcdf-c 4.9, which
-loads none by itself. It takes the slots 0 and 1.")]
+loads none by itself. It takes the slots 0 and 1."))]
 pub(crate) struct NetcdfPlugin {
     /// With --check: data that a netCDF program is to open
     #[arg(value_name = "TARGET", requires = "check")]

@@ -27,9 +27,8 @@ const MUCH: u64 = 1 << 30;
 /// What follows the title of a picture that would be empty.
 const NOTHING: &str = ": no values: every element is missing or not finite";
 
-/// Show an array as a picture, a line or a histogram
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr plot data.zarr --path temperature                               in the terminal
   zarr plot data.zarr --path temperature -o temperature.png
@@ -50,7 +49,7 @@ and --window sets others.
 Only chunks that are shown are read. If there is a pyramid, a smaller level is read; otherwise, each pixel shows one element of
 its block, or the mean of the block if that does not read more chunks.
 
---bare draws one pixel per element and nothing else: the pixel in row r and column c is the element (r, c), also for maps.")]
+--bare draws one pixel per element and nothing else: the pixel in row r and column c is the element (r, c), also for maps."))]
 pub(crate) struct Plot {
     #[command(flatten)]
     target: Target,

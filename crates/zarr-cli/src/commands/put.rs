@@ -18,9 +18,8 @@ use crate::progress::Progress;
 use crate::region::{Elements, PIECE, SelectionArgs};
 use crate::session::{Session, Target, WriteOptions};
 
-/// Write elements from standard input, or one value, into an array
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr put data.zarr --path temperature --format npy < temperature.npy
   echo '[[1,2],[3,4]]' | zarr put data.zarr/table --region 0:2,0:2
@@ -38,7 +37,7 @@ bytes if the type is bytes.
 Regions are those of `zarr get`. If the same element is given several times, as in [3,3], the last value is kept.
 
 Input with too few or too many elements is refused; if it is larger than 64 MiB, part of it may already have been written.
-Partial writes of chunks are merged with what other programs write at the same time.")]
+Partial writes of chunks are merged with what other programs write at the same time."))]
 pub(crate) struct Put {
     #[command(flatten)]
     target: Target,

@@ -18,9 +18,8 @@ use crate::parse::{self, Shape};
 use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Add missing levels of lower resolution to an OME-Zarr image and its labels, or to the variables of a map
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr pyramid cells.ome.zarr --dry-run
   zarr pyramid cells.ome.zarr
@@ -47,7 +46,7 @@ in the middle; if several elements are equally frequent, the mode is the smalles
 With --convention geo, TARGET is a group of variables with dimensions along y and x, or one whose child 0 is such a group. All
 variables get the same levels, listed by GeoZarr's conventions (multiscales, spatial and proj 0.1). Each level is a group with the
 same arrays: coordinates are means, flags and bools use the mode, and arrays without y and x are copied. Variables that cannot have
-levels are named and skipped.")]
+levels are named and skipped."))]
 pub(crate) struct Pyramid {
     #[command(flatten)]
     target: Target,

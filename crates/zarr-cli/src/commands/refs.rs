@@ -16,9 +16,8 @@ use crate::parse;
 use crate::session::Session;
 use crate::whole_file::{self, WholeFile};
 
-/// Write references to the chunks of netCDF and HDF5 files, which are then read as one Zarr hierarchy
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr refs jan.nc -o jan.json
   zarr refs jan.nc feb.nc -o all.json
@@ -38,7 +37,7 @@ Before the reference file appears it is read and compared with the files: all of
 spread evenly, of a larger one.
 
 Arrays whose elements cannot be read in place, for example because a filter is not supported, are left out and named; with --strict
-that is an error.")]
+that is an error."))]
 pub(crate) struct Refs {
     /// Paths or URLs of files
     #[arg(value_name = "SOURCE", required = true)]

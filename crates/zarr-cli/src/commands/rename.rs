@@ -17,9 +17,8 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Give a node another path in its hierarchy, with everything below it
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr rename data.zarr/temperature temperature_2m
   zarr rename data.zarr --path time coordinates/time
@@ -28,7 +27,7 @@ In a folder, a node of v2 or v3 is a folder itself, and is renamed in one step. 
 node is copied, each chunk is read back and compared, and then the old node is erased; if the copy cannot keep something, the
 command fails. Files that are not Zarr's are moved, too. The old node is complete until the new one is. If the command is killed,
 run it again to continue. Missing groups above NEW are created, and consolidated metadata are updated. No other program may write
-to the node at the same time.")]
+to the node at the same time."))]
 pub(crate) struct Rename {
     /// Path or URL of a hierarchy, or of a node inside
     #[arg(value_name = "TARGET")]

@@ -13,9 +13,8 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Repair what validate finds; without --apply, only say what would be done
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr repair data.zarr                         what would be done; nothing is written
   zarr repair data.zarr --apply
@@ -32,7 +31,7 @@ changed it. A bucket cannot erase on that condition: there, stray keys, chunks o
 copy are moved only with --guard off; use that only if no other program is writing. For details, see docs/validating.md in the
 repository.
 
-Exit codes: 0 nothing left to do; 1 steps left to do; 3 no Zarr data; 5 the store failed.")]
+Exit codes: 0 nothing left to do; 1 steps left to do; 3 no Zarr data; 5 the store failed."))]
 pub(crate) struct Repair {
     #[command(flatten)]
     target: Target,

@@ -13,9 +13,8 @@ use crate::session::{Session, Target, WriteOptions};
 /// The most arrays that are named because they do not fit.
 const MOST_TOLD: usize = 5;
 
-/// Give an array another shape
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr resize data.zarr --path temperature --shape 40,30
   zarr resize data.zarr/temperature --shape 20,10
@@ -24,7 +23,7 @@ Chunks stay where they are. Added elements read as the fill value; removed ones 
 If a dimension of the same name in the same group has another length afterwards, the command names the arrays. In a NCZarr
 dataset, only unlimited dimensions can change: those of fixed length belong to all variables.
 If another program appends at the same time, it loses nothing: the command fails if the shape has changed since the command read
-it.")]
+it."))]
 pub(crate) struct Resize {
     #[command(flatten)]
     target: Target,

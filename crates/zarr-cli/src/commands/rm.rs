@@ -9,16 +9,15 @@ use crate::human;
 use crate::interrupt;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Erase a node with everything below it
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr rm data.zarr --path ocean/temperature
   zarr rm data.zarr/ocean
   zarr rm data.zarr --all
 
 There is no confirmation prompt. The same command also removes what an interrupted erase left. A whole hierarchy is only erased
-with --all. Files that do not belong to Zarr are kept and listed; --force erases them, too.")]
+with --all. Files that do not belong to Zarr are kept and listed; --force erases them, too."))]
 pub(crate) struct Rm {
     #[command(flatten)]
     target: Target,

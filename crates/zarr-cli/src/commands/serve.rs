@@ -16,9 +16,8 @@ use crate::human::printable;
 use crate::parse;
 use crate::session::Session;
 
-/// Serve hierarchies over HTTP, read-only: their keys, a v3 view, and a page
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr serve data.zarr
   zarr serve data.zarr other.zip s3://bucket/more.zarr
@@ -29,7 +28,7 @@ Examples:
 The first line of standard output is the URL. A hierarchy's keys are below URL/NAME/, where NAME is the last segment of
 TARGET; a second target of that name is NAME-2. The same hierarchy as v3 is below URL/v3/NAME/.
 
-After Ctrl-C, responses have 5 seconds to finish; a second Ctrl-C stops at once. See docs/serving.md.")]
+After Ctrl-C, responses have 5 seconds to finish; a second Ctrl-C stops at once. See docs/serving.md."))]
 pub(crate) struct Serve {
     /// Paths or URLs of hierarchies, or of folders of them
     #[arg(value_name = "TARGET", required = true)]

@@ -8,7 +8,6 @@ use super::tree::Tree;
 use crate::failure::Failure;
 use crate::session::{Session, Target};
 
-/// Describe a node, and show the tree of nodes below it
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     #[command(flatten)]

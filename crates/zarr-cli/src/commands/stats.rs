@@ -20,9 +20,8 @@ use crate::progress::Progress;
 use crate::region::SelectionArgs;
 use crate::session::{self, NoMissing, Session, Target};
 
-/// Compute count, min, max, mean and standard deviation of an array, percentiles, a histogram
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr stats data.zarr --path temperature
   zarr stats data.zarr/temperature --percentile 2,50,98 --histogram 10
@@ -45,7 +44,7 @@ On a terminal, numbers have at most 8 significant digits; in a pipe, a file and 
 elements, as in NumPy's functions for NaN and in xarray; infinite elements are valid. A NaN that is declared to be missing
 counts as missing. Chunks that were never written are not read: their elements count as the fill value; --written excludes
 them. For a group, one line per array is printed; --by-name and --sel apply to arrays that have these axes, and all elements of
-other arrays count. docs/stats.md describes the JSON.")]
+other arrays count. docs/stats.md describes the JSON."))]
 pub(crate) struct Stats {
     #[command(flatten)]
     target: Target,

@@ -14,9 +14,8 @@ use crate::interrupt::STOPPED;
 use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
-/// Update a copy: copy only the stored objects that differ from its source
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr sync data.zarr s3://bucket/data.zarr --dry-run
   zarr sync data.zarr s3://bucket/data.zarr
@@ -32,7 +31,7 @@ sides and compares all bytes, --size-only compares only sizes.
 TARGET need not exist. SOURCE can be on a web server with directory indices. A TARGET that is not a copy of SOURCE is refused.
 Documents are written after all chunks. Objects that SOURCE does not have are deleted last, and only with --delete, which prints
 the list first. If a sync is killed, run the same command again to continue it. Exit code 1: another program changed SOURCE in the
-meantime; the changes are listed.")]
+meantime; the changes are listed."))]
 pub(crate) struct Sync {
     /// Path or URL of the hierarchy, or of the node inside, to copy from
     #[arg(value_name = "SOURCE")]

@@ -10,9 +10,8 @@ use crate::failure::Failure;
 use crate::human;
 use crate::session::{self, Session, Target};
 
-/// Draw the groups and arrays below a node
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr tree data.zarr
   zarr tree data.zarr --path ocean
@@ -21,7 +20,7 @@ Examples:
 With --json: {\"nodes\": [{\"path\", \"node_type\", …}]}.
 
 Paths are relative to TARGET's node, so that you can pass them to --path. Nodes whose document is broken
-are reported on standard error; the others are shown, and the exit code is that of the first failure.")]
+are reported on standard error; the others are shown, and the exit code is that of the first failure."))]
 pub(crate) struct Tree {
     #[command(flatten)]
     target: Target,

@@ -16,9 +16,8 @@ use crate::parse::{self, Written};
 use crate::progress::Progress;
 use crate::session::{Session, Target};
 
-/// Measure which chunks, shards and codecs suit an array and the reads of it; nothing is written
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr tune data.zarr --path temperature
   zarr tune data.zarr/temperature --read 'time=:,lat=1,lon=1 @3' --read map --store s3
@@ -35,7 +34,7 @@ store, which is printed, and the measured speed of decoding. A FILE for --store 
 
 Line 0 is the array as it is. The others are Pareto-optimal in bytes, time, read requests and write requests. One is
 recommended, marked with `*`, with the `zarr copy` command that makes it; none is recommended if no layout gains 10 % of time
-and bytes together. Without --readers, all implementations of docs/interop.md can read the recommended layout.")]
+and bytes together. Without --readers, all implementations of docs/interop.md can read the recommended layout."))]
 pub(crate) struct Tune {
     #[command(flatten)]
     target: Target,

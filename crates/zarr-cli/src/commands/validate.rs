@@ -14,9 +14,8 @@ use crate::human;
 use crate::progress::Progress;
 use crate::session::{Session, Target};
 
-/// Find what is wrong: documents, keys, indices of shards, chunks that do not decode
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(after_help = crate::after_help("\
 Examples:
   zarr validate data.zarr
   zarr validate data.zarr --level keys
@@ -29,7 +28,7 @@ data decodes every chunk. Notes are not problems; -q omits them.
 With --json, one document is printed: {\"problems\": [{\"path\", \"key\", \"kind\", \"message\", ...}], \"notes\": [...],
 \"checked\": {...}}. The repository's docs/validating.md lists the kinds.
 
-Exit codes: 0 no problems; 1 problems were found; 3 no Zarr data; 5 some or all of the data could not be read.")]
+Exit codes: 0 no problems; 1 problems were found; 3 no Zarr data; 5 some or all of the data could not be read."))]
 pub(crate) struct Validate {
     #[command(flatten)]
     target: Target,
