@@ -163,7 +163,7 @@ fn select(
         Along::List(list) => {
             let advice = match two_selections(axis, &list)? {
                 Some([one, other]) => format!(
-                    "copy {one} and {other} to two places, and join them with `zarr append --axis {name}`"
+                    "copy {one} and {other} to two places, and join them with `zarr append --axis {name} --allow-overlap`"
                 ),
                 None => "copy each part to a place of its own".to_owned(),
             };
