@@ -292,7 +292,7 @@ fn along(axis: usize, values: &[f64], shape: &[usize], taps: &[(usize, Vec<f64>)
 }
 
 impl<T: Sample> Make for Gaussian<'_, T> {
-    fn make_part(&self, root: u64) -> Result<()> {
+    fn make_part(&self, root: u64) -> Result<u64> {
         let level = self.image.part_level;
         let mut objects = Objects::default();
         for tile in self.image.tiles.tiles_of_root(level, root) {
@@ -302,7 +302,7 @@ impl<T: Sample> Make for Gaussian<'_, T> {
                 self.image.handover.put(self.image.tiles.number_of_tile(level, &tile), bytes)?;
             }
         }
-        Ok(())
+        Ok(objects.stored)
     }
 
     fn make_top(&self, root: u64) -> Result<()> {
