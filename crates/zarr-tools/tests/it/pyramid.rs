@@ -375,6 +375,9 @@ fn a_nan_that_counts_spoils_its_block_and_few_valid_elements_are_too_few() {
     };
     assert_eq!(made(by(Mean)), "[2.0, 5.0]");
     assert_eq!(made(PyramidOptions { min_valid: 0.5, ..by(Mean) }), "[2.0, NaN]");
+    // The share itself is enough.
+    assert_eq!(made(PyramidOptions { min_valid: 0.25, ..by(Mean) }), "[2.0, 5.0]");
+    assert_eq!(made(PyramidOptions { min_valid: 0.75, ..by(Mean) }), "[2.0, NaN]");
     assert_eq!(made(PyramidOptions { keep_nan: true, ..by(Mean) }), "[NaN, NaN]");
     assert_eq!(made(PyramidOptions { keep_nan: true, ..by(Max) }), "[NaN, NaN]");
     assert_eq!(made(by(Max)), "[3.0, 5.0]");
@@ -412,17 +415,27 @@ fn the_least_and_the_greatest_valid_value_are_not_missing() {
     }
 }
 
+/// A range that ends before it begins says nothing.
+#[test]
+fn a_range_without_values_is_not_applied() {
+    let attributes = Object::new().with("valid_min", 20i64).with("valid_max", 10i64);
+    let base = Base { attributes, ..Base::new(&[1, 4], &[1, 1]) };
+    let group = base.image(&[10u8, 20, 0, 30]);
+    run(&group, &PyramidOptions { levels: Some(2), ..by(Mean) });
+    assert_eq!(level(&group, 1).read::<u8>(..).unwrap(), [15, 15]);
+}
+
 /// Where nothing is stored, there is the fill value: as missing as where it is stored, or as valid.
 #[test]
 fn what_is_not_stored_counts_as_the_fill_value() {
     let missing = Object::new().with("_FillValue", 90i64);
     for (attributes, missing) in [(missing, Some(90)), (Object::new(), None)] {
         for method in [Mean, Min, Max, Median] {
-            let base = Base::new(&[700, 640], &[16, 16]);
+            let base = Base::new(&[200, 180], &[4, 4]);
             let base = Base { attributes: attributes.clone(), fill: Some(90), ..base };
-            let mut elements = vec![90i16; 700 * 640];
-            for (row, column) in [(3, 7), (130, 200), (131, 201), (500, 17), (699, 639)] {
-                elements[row * 640 + column] = 400;
+            let mut elements = vec![90i16; 200 * 180];
+            for (row, column) in [(3, 7), (130, 100), (131, 101), (100, 17), (199, 179)] {
+                elements[row * 180 + column] = 400;
             }
             let place = format!("{method:?}, {missing:?} is missing");
             let group = base.image(&elements);
@@ -799,6 +812,10 @@ fn gaussian_levels_leave_out_what_is_missing() {
         let found = level(&group, number).read::<f32>(..).unwrap();
         assert!(found.iter().all(|it| (it - 7.0).abs() < 1e-5), "{found:?}");
     }
+    let group = base.image(&elements);
+    run(&group, &PyramidOptions { min_valid: 1.0, ..by(PyramidMethod::Gaussian) });
+    let found = level(&group, 1).read::<f32>(..).unwrap();
+    assert!(found.iter().all(|it| it.is_nan()), "each window has a NaN: {found:?}");
 }
 
 /// A journal is in the store, and may have been damaged there: it is refused, and nothing panics.
