@@ -5,7 +5,7 @@
 //! stored, in so many objects, with all it hands on, which is in `<image>/sums/<tile>`. In a store that cannot list, where nobody can count
 //! objects, it is `<image>/done/<part>`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use zarr_core::format::copy_journal;
