@@ -590,3 +590,26 @@ fn the_same_value_is_kept_twice_if_it_was_moved_twice() {
         assert_eq!(values.keys().filter(is_record).count(), count);
     }
 }
+
+/// Readers that look for documents in the whole store find none in the quarantine.
+#[test]
+fn no_document_in_the_quarantine_is_called_like_one() {
+    for dialect in DIALECTS {
+        let place = Place::new("memory");
+        fill(&place, dialect);
+        zarr::open_rw(&place.url)
+            .and_then(|node| node.hierarchy().remove_consolidated().map(drop))
+            .expect("removed");
+        place.change(|store| set(store, document(dialect), b"{\"zarr_"));
+        place.repair(&RepairOptions::new().apply(true));
+        let after = place.values();
+        let aside =
+            |key: &&String| key.starts_with(".zarr-quarantine/") && after[*key] == b"{\"zarr_";
+        let aside: Vec<&String> = after.keys().filter(aside).collect();
+        let name = document(dialect).rsplit('/').next().expect("a name");
+        assert!(aside.len() == 1 && !aside[0].ends_with(name), "{dialect}: {aside:?}");
+        let mut nodes = zarr::open(&place.url).and_then(|node| node.into_group()?.nodes());
+        let nodes = nodes.as_mut().expect("listed").iter().map(|node| node.path().to_string());
+        assert!(nodes.collect::<Vec<_>>().iter().all(|path| !path.contains("quarantine")));
+    }
+}
