@@ -815,7 +815,9 @@ fn gaussian_levels_leave_out_what_is_missing() {
     let group = base.image(&elements);
     run(&group, &PyramidOptions { min_valid: 1.0, ..by(PyramidMethod::Gaussian) });
     let found = level(&group, 1).read::<f32>(..).unwrap();
-    assert!(found.iter().all(|it| it.is_nan()), "each window has a NaN: {found:?}");
+    // The windows of the last column end before the next NaN.
+    let is_due = |(n, it): (usize, &f32)| it.is_nan() == (n % 20 < 19);
+    assert!(found.iter().enumerate().all(is_due), "{found:?}");
 }
 
 /// A journal is in the store, and may have been damaged there: it is refused, and nothing panics.
