@@ -76,6 +76,32 @@ fn a_pyramid_begins_anew_if_that_is_asked_for() {
     folder.good("validate a.zarr");
 }
 
+/// The journal of a pyramid stays where its image is erased, renamed, or repaired as a hierarchy of its own: what is there in its
+/// place gets levels of its own.
+#[test]
+fn a_pyramid_of_an_image_that_is_gone_is_not_believed() {
+    let folder = Folder::new();
+    image(&folder, "whole.zarr", &[70, 90], &[8, 8]);
+    folder.good("pyramid whole.zarr");
+    for line in ["rm a.zarr --path cells --force", "rename a.zarr --path cells other", ""] {
+        folder.good("create a.zarr --group");
+        image(&folder, "a.zarr/cells", &[70, 90], &[8, 8]);
+        folder.good("pyramid a.zarr --path cells --part 1/2");
+        if line.is_empty() {
+            let run = folder.run("repair a.zarr/cells --orphans --apply");
+            assert!(run.text().contains("1/c/0/0"), "{run:?}");
+        } else {
+            folder.good(line);
+            image(&folder, "a.zarr/cells", &[70, 90], &[8, 8]);
+        }
+        let why = folder.bad("pyramid a.zarr --path cells", 2);
+        assert!(why.contains("under way") && why.contains("--resume"), "{line}: {why}");
+        folder.good("pyramid a.zarr --path cells --resume");
+        folder.good("diff whole.zarr a.zarr/cells");
+        std::fs::remove_dir_all(folder.path("a.zarr")).unwrap();
+    }
+}
+
 /// A dataset of two variables on latitudes and longitudes.
 fn map(folder: &Folder, target: &str) {
     let (rows, columns) = (70, 90);

@@ -1,5 +1,6 @@
 //! `resize`, `append` and `rename`: what they do, and that nothing is lost where they cannot.
 
+use std::fs;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -148,6 +149,77 @@ fn a_renamed_node_is_all_there() {
         assert_eq!(folder.good(&format!("attrs {target} --path a/h n")).text(), "1\n");
         folder.good(&format!("consolidate {target} --check"));
         folder.good(&format!("info {target} --consolidated"));
+        folder.good(&format!("validate {target}"));
+    }
+}
+
+/// Where a group on the way has copies of documents, they follow; nodes that only the copies describe are not lost.
+#[test]
+fn copies_of_documents_below_the_root_follow_a_renamed_node() {
+    for (format, document) in [("v2", ".zarray"), ("v3", "zarr.json")] {
+        let folder = Folder::new();
+        for node in ["p/g/h", "p/other", "q"] {
+            folder.good(&format!(
+                "create s.zarr --path {node} --shape 2 --dtype int8 --format {format}"
+            ));
+        }
+        folder.good("consolidate s.zarr --path p");
+        for (old, new) in [("p/g", "p/k"), ("p/other", "other"), ("q", "p/q")] {
+            folder.good(&format!("rename s.zarr --path {old} {new}"));
+            folder.good("consolidate s.zarr --path p --check");
+        }
+        let tree = folder.good("tree s.zarr/p --consolidated").text().to_owned();
+        assert!(tree.contains("h  ") && tree.contains("q  "), "{tree}");
+        fs::remove_file(folder.path(&format!("s.zarr/p/k/h/{document}"))).unwrap();
+        let refused = folder.bad("rename s.zarr --path p/k p/g", 2);
+        assert!(refused.contains("/p/k/h has no document"), "{refused}");
+        // What the message advises.
+        folder.run("repair s.zarr --apply");
+        folder.good("rename s.zarr --path p/k p/g");
+        folder.good("info s.zarr --path p/g/h");
+        folder.good("consolidate s.zarr --path p --check");
+    }
+}
+
+#[test]
+fn a_node_that_is_copied_is_read_back_before_the_old_one_is_erased() {
+    let folder = Folder::new();
+    folder.table("t.zip", "v3");
+    let trace = folder.run("rename t.zip --path a b --trace").err;
+    let at = |begin: &str| trace.find(begin).unwrap_or_else(|| panic!("no `{begin}` in {trace}"));
+    let erased = at("trace: erase a/zarr.json");
+    for chunk in ["0/0", "0/1", "1/0", "1/1"] {
+        assert!(at(&format!("trace: read b/c/{chunk} (")) < erased, "{chunk}");
+    }
+    let flushed = at("trace: flush /");
+    assert!(at("trace: put_if b/zarr.json") < flushed && flushed < erased, "{trace}");
+}
+
+/// Of two that give different nodes the same path at the same time, one does, and the other node stays where it is.
+#[test]
+fn two_renames_to_one_path_lose_neither_node() {
+    for target in ["t.zarr", "t.zip"] {
+        let folder = Folder::new();
+        folder.table(target, "v3");
+        folder.good(&format!("create {target} --path b --shape 3 --dtype int32"));
+        fed(&folder, &format!("put {target} --path b"), b"[7,8,9]");
+        let sum = |path: &str| {
+            let run = folder.run(&format!("checksum {target} --path {path}"));
+            (run.code == 0).then(|| run.text().split_whitespace().next().unwrap().to_owned())
+        };
+        let (a, b) = (sum("a"), sum("b"));
+        let start = |old: &str| {
+            let mut command = folder.command(&format!("rename {target} --path {old} c"));
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let mut both = [start("a"), start("b")];
+        let codes = both.each_mut().map(|child| child.wait().unwrap().code());
+        let moved = codes.map(|code| code == Some(0));
+        match moved {
+            [true, false] => assert_eq!((sum("a"), sum("b"), sum("c")), (None, b, a)),
+            [false, true] => assert_eq!((sum("a"), sum("b"), sum("c")), (a, None, b)),
+            _ => panic!("{target}: {codes:?}"),
+        }
         folder.good(&format!("validate {target}"));
     }
 }

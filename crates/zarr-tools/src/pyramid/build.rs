@@ -1,5 +1,6 @@
 //! Makes the chunks of the levels of one image.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
 use zarr_core::{Array, Error, MetadataError, Region, Result};
@@ -24,8 +25,9 @@ pub(super) struct Image<'a> {
 
 /// Makes the levels of an image, root by root.
 pub(super) trait Make: Sync {
-    /// Makes a root of the part level and all below it.
-    fn make_part(&self, root: u64) -> Result<()>;
+    /// Makes a root of the part level and all below it. Returns how many stored objects that gives: those that have something else
+    /// than the fill value.
+    fn make_part(&self, root: u64) -> Result<u64>;
 
     /// Makes a root of the top level from what the parts have handed over.
     fn make_top(&self, root: u64) -> Result<()>;
@@ -49,7 +51,7 @@ enum Origin {
 }
 
 impl<R: Reducer> Make for Build<'_, R> {
-    fn make_part(&self, root: u64) -> Result<()> {
+    fn make_part(&self, root: u64) -> Result<u64> {
         let Image { tiles, part_level, .. } = self.image;
         let mut objects = Objects::default();
         for tile in tiles.tiles_of_root(part_level, root) {
@@ -61,8 +63,8 @@ impl<R: Reducer> Make for Build<'_, R> {
                 self.image.handover.put(number, self.reducer.to_bytes(&made))?;
             }
         }
-        debug_assert!(objects.0.is_empty(), "all tiles of an object are in one root");
-        Ok(())
+        debug_assert!(objects.unfinished.is_empty(), "all tiles of an object are in one root");
+        Ok(objects.stored)
     }
 
     fn make_top(&self, root: u64) -> Result<()> {
@@ -71,7 +73,7 @@ impl<R: Reducer> Make for Build<'_, R> {
         for tile in tiles.tiles_of_root(tiles.top(), root) {
             self.make(tiles.top(), &tile, Origin::Handover, &mut objects)?;
         }
-        debug_assert!(objects.0.is_empty(), "all tiles of an object are in one root");
+        debug_assert!(objects.unfinished.is_empty(), "all tiles of an object are in one root");
         Ok(())
     }
 }
@@ -165,8 +167,13 @@ impl<R: Reducer> Build<'_, R> {
     }
 }
 
-/// Stored objects of which some elements are made, by level and place.
-pub(super) struct Objects<T>(HashMap<(usize, Vec<u64>), Object<T>>);
+/// The stored objects of a root while they are made.
+pub(super) struct Objects<T> {
+    /// Those of which some elements are made, by level and place.
+    unfinished: HashMap<(usize, Vec<u64>), Object<T>>,
+    /// How many were written that have something else than the fill value.
+    pub stored: u64,
+}
 
 /// A stored object of which some elements are made.
 struct Object<T> {
@@ -180,7 +187,7 @@ struct Object<T> {
 
 impl<T> Default for Objects<T> {
     fn default() -> Self {
-        Objects(HashMap::new())
+        Objects { unfinished: HashMap::new(), stored: 0 }
     }
 }
 
@@ -201,15 +208,23 @@ impl<T: Sample> Objects<T> {
             let is_end = range.end.is_multiple_of(*object) || range.end == *len;
             range.start.is_multiple_of(*object) && is_end
         });
+        let objects = places(ranges().map(|(r, object)| r.start / object..r.end.div_ceil(*object)));
+        let region_of = |place: &[u64]| {
+            let axes = place.iter().zip(&object).zip(&shape);
+            Region::new(axes.map(|((at, len), end)| at * len..((at + 1) * len).min(*end)))
+        };
         if is_whole {
-            return elements.map_or(Ok(()), |elements| array.write(region, elements));
+            let Some(elements) = elements else { return Ok(()) };
+            let stored =
+                objects.iter().filter(|place| has_other(elements, region, &region_of(place), fill));
+            self.stored += stored.count() as u64;
+            return array.write(region, elements);
         }
-        for place in places(ranges().map(|(r, object)| r.start / object..r.end.div_ceil(*object))) {
+        for place in objects {
+            let region_of_object = region_of(&place);
             let key = (level, place);
-            let unfinished = self.0.entry(key.clone()).or_insert_with(|| {
-                let axes = key.1.iter().zip(&object).zip(&shape);
-                let region = axes.map(|((at, len), end)| at * len..((at + 1) * len).min(*end));
-                let region = Region::new(region);
+            let unfinished = self.unfinished.entry(key.clone()).or_insert_with(|| {
+                let region = region_of_object;
                 let left = lengths(&region).iter().product();
                 Object { elements: vec![fill; left], region, left, is_written: false }
             });
@@ -221,13 +236,34 @@ impl<T: Sample> Objects<T> {
             }
             unfinished.left -= lengths(&part).iter().product::<usize>();
             if unfinished.left == 0
-                && let Some(object) = self.0.remove(&key)
+                && let Some(object) = self.unfinished.remove(&key)
                 && object.is_written
             {
+                let Object { elements, region, .. } = &object;
+                self.stored += u64::from(has_other(elements, region, region, fill));
                 array.write(&object.region, &object.elements)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Whether some element of a part of a region has other bits than the fill value.
+fn has_other<T: Sample>(elements: &[T], region: &Region, part: &Region, fill: T) -> bool {
+    let (part_lens, outer) = (lengths(part), part.rank() - 1);
+    if part_lens.contains(&0) {
+        return false;
+    }
+    let mut at = vec![0; outer];
+    loop {
+        let start = row_start(region, part, &at);
+        let row = &elements[start..start + part_lens[outer]];
+        if row.iter().any(|element| element.order(&fill) != Ordering::Equal) {
+            return true;
+        }
+        if !advance(&mut at, &part_lens[..outer]) {
+            return false;
+        }
     }
 }
 

@@ -17,6 +17,9 @@ use super::tiles::{lengths, places};
 /// The largest factor from level to level. A wider window would read much of the image again for each tile.
 pub(super) const MAX_FACTOR: u64 = 16;
 
+/// The weights of a window of which all is there add up to one, but for so much.
+const MAX_ROUNDING: f64 = 1e-9;
+
 /// How much of the weight of a kernel is outside of it.
 const MAX_ERROR: f64 = 0.01;
 
@@ -217,7 +220,7 @@ impl<'a, T: Sample> Gaussian<'a, T> {
         }
         if let Some(there) = there {
             for (value, weight) in values.iter_mut().zip(there) {
-                let is_enough = weight > 0.0 && weight >= self.min_valid;
+                let is_enough = weight > 0.0 && weight >= self.min_valid - MAX_ROUNDING;
                 *value = if is_enough { *value / weight } else { f64::NAN };
             }
         }
@@ -292,7 +295,7 @@ fn along(axis: usize, values: &[f64], shape: &[usize], taps: &[(usize, Vec<f64>)
 }
 
 impl<T: Sample> Make for Gaussian<'_, T> {
-    fn make_part(&self, root: u64) -> Result<()> {
+    fn make_part(&self, root: u64) -> Result<u64> {
         let level = self.image.part_level;
         let mut objects = Objects::default();
         for tile in self.image.tiles.tiles_of_root(level, root) {
@@ -302,7 +305,7 @@ impl<T: Sample> Make for Gaussian<'_, T> {
                 self.image.handover.put(self.image.tiles.number_of_tile(level, &tile), bytes)?;
             }
         }
-        Ok(())
+        Ok(objects.stored)
     }
 
     fn make_top(&self, root: u64) -> Result<()> {

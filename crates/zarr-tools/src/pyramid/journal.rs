@@ -1,10 +1,11 @@
 //! Keeps the journal of a pyramid under way in the image's store: its plan, which parts are done, and what they hand on.
 //!
 //! It is in `.zarr-copy/pyramid-<id>/`, beside the journals of copies. `pyramid.json` is put first. `cleared-<begun>` says that what
-//! others had left at the places of the levels is erased; before it no chunk is written. `<image>/done/<part>` says that a part is
-//! stored with all it hands on, which is in `<image>/sums/<tile>`.
+//! others had left at the places of the levels is erased; before it no chunk is written. `<image>/done/<part>-<objects>` says that a part is
+//! stored, in so many objects, with all it hands on, which is in `<image>/sums/<tile>`. In a store that cannot list, where nobody can count
+//! objects, it is `<image>/done/<part>`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use zarr_core::format::copy_journal;
@@ -19,6 +20,14 @@ use crate::errors::at_key;
 pub(crate) const PYRAMID: &str = "pyramid-";
 /// The plan's name.
 pub(crate) const PLAN: &str = "pyramid.json";
+
+/// A part that was done when it was noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DonePart {
+    pub part: u64,
+    /// How many stored objects it has; 0 if that is not known.
+    pub objects: u64,
+}
 
 /// The journal of a pyramid of one image.
 pub(super) struct Journal {
@@ -87,24 +96,47 @@ impl Journal {
         self.set(&format!("cleared-{begun}"), b"{}")
     }
 
-    /// The parts of an image that are done, of so many.
-    pub fn parts_done(&self, image: usize, parts: u64) -> Result<BTreeSet<u64>> {
+    /// The parts of an image that were done, of so many.
+    pub fn parts_done(&self, image: usize, parts: u64) -> Result<Vec<DonePart>> {
         let done = StorePrefix::new(format!("{}{image}/done/", self.prefix.as_str()))?;
-        if !self.store.capabilities().list {
-            let mut found = BTreeSet::new();
+        if !self.can_list() {
+            let mut found = Vec::new();
             for part in 0..parts {
                 if self.get(&format!("{image}/done/{part}"), self.max_document)?.is_some() {
-                    found.insert(part);
+                    found.push(DonePart { part, objects: 0 });
                 }
             }
             return Ok(found);
         }
         let listing = self.store.list_prefix(&done)?;
-        Ok(listing.keys.iter().filter_map(|key| done.strip(key)?.parse().ok()).collect())
+        let parts = listing.keys.iter().filter_map(|key| {
+            let (part, objects) = done.strip(key)?.split_once('-')?;
+            Some(DonePart { part: part.parse().ok()?, objects: objects.parse().ok()? })
+        });
+        Ok(parts.collect())
     }
 
-    pub fn set_done(&self, image: usize, part: u64) -> Result<()> {
-        self.set(&format!("{image}/done/{part}"), b"{}")
+    fn can_list(&self) -> bool {
+        self.store.capabilities().list
+    }
+
+    fn done_name(&self, image: usize, done: DonePart) -> String {
+        let DonePart { part, objects } = done;
+        if self.can_list() {
+            format!("{image}/done/{part}-{objects}")
+        } else {
+            format!("{image}/done/{part}")
+        }
+    }
+
+    pub fn set_done(&self, image: usize, done: DonePart) -> Result<()> {
+        self.set(&self.done_name(image, done), b"{}")
+    }
+
+    /// Forgets that a part was done.
+    pub fn unset_done(&self, image: usize, done: DonePart) -> Result<()> {
+        let key = self.key(&self.done_name(image, done))?;
+        self.store.erase(&key).map_err(|e| at_key(e, &*self.store, &key))
     }
 
     /// Erases the journal: the plan first, without which the rest has no meaning.

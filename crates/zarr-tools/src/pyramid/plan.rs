@@ -63,6 +63,9 @@ pub(super) struct PlannedImage {
     /// The path of the base, from the group on.
     pub base: String,
     pub base_shape: Vec<u64>,
+    /// The base's data type, and its fill value in memory.
+    pub base_type: String,
+    pub base_fill: Vec<u8>,
     pub method: PyramidMethod,
     pub rounding: PyramidRounding,
     pub keep_nan: bool,
@@ -561,6 +564,8 @@ impl PyramidPlan {
             map: image.map,
             base: image.datasets[0].path.clone(),
             base_shape: base.shape(),
+            base_type: base.data_type().to_string(),
+            base_fill: metadata.fill_bytes().to_vec(),
             method,
             rounding: options.rounding,
             keep_nan: options.keep_nan,
@@ -605,14 +610,24 @@ impl PyramidPlan {
     fn check_bases(&self) -> Result<()> {
         for image in &self.images {
             let base = self.hierarchy.group(&image.group)?.array(&image.base)?;
-            if base.shape() != image.base_shape {
-                let (now, then) = (base.shape(), &image.base_shape);
-                let why = format!(
-                    "the array has shape {now:?}, and had {then:?} when the pyramid was begun"
-                );
-                return Err(argument(&self.hierarchy, base.path(), why)
-                    .with_hint("start over with `--restart`"));
-            }
+            let (shape, data_type) = (base.shape(), base.data_type().to_string());
+            let why = if shape != image.base_shape {
+                let then = &image.base_shape;
+                format!(
+                    "the array has shape {shape:?}, and had {then:?} when the pyramid was begun"
+                )
+            } else if data_type != image.base_type {
+                let then = &image.base_type;
+                format!(
+                    "the array has data type `{data_type}`, and had `{then}` when the pyramid was begun"
+                )
+            } else if base.metadata().fill_bytes()[..] != image.base_fill[..] {
+                "the fill value of the array has changed since the pyramid was begun".to_owned()
+            } else {
+                continue;
+            };
+            return Err(argument(&self.hierarchy, base.path(), why)
+                .with_hint("start over with `--restart`"));
         }
         Ok(())
     }
@@ -834,6 +849,11 @@ impl PlannedImage {
             .with("group", self.group.as_str())
             .with("base", &*self.base)
             .with("base_shape", &self.base_shape[..])
+            .with("base_type", &*self.base_type)
+            .with(
+                "base_fill",
+                self.base_fill.iter().map(|&it| Json::from(u64::from(it))).collect::<Json>(),
+            )
             .with("method", self.method.name())
             .with("rounding", self.rounding.name())
             .with("keep_nan", self.keep_nan)
@@ -859,6 +879,13 @@ impl PlannedImage {
             },
             base: text("base")?.to_owned(),
             base_shape: lengths(json.get("base_shape")?)?,
+            base_type: text("base_type")?.to_owned(),
+            base_fill: json
+                .get("base_fill")?
+                .as_array()?
+                .iter()
+                .map(|byte| u8::try_from(byte.as_u64()?).ok())
+                .collect::<Option<_>>()?,
             method: text("method")?.parse().ok()?,
             rounding: text("rounding")?.parse().ok()?,
             keep_nan: json.get("keep_nan")?.as_bool()?,

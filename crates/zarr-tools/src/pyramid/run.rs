@@ -15,7 +15,7 @@ use zarr_core::{
 use super::build::{Build, Image, Make};
 use super::gaussian::Gaussian;
 use super::geo_levels::PlannedMap;
-use super::journal::{Handover, Journal};
+use super::journal::{DonePart, Handover, Journal};
 use super::plan::{PlannedImage, PyramidPlan};
 use super::reduce::{Mean, Missing, Pick};
 use super::sample::{Sample, Unsigned};
@@ -102,7 +102,7 @@ impl PyramidPlan {
             let source = self.source(number, planned, options)?;
             let stored = source.stored(options)?;
             let roots = source.tiles.roots(planned.part_level);
-            let done = journal.parts_done(number, roots)?;
+            let (done, _) = source.done(&journal)?;
             let missing: Vec<String> = roots_of(roots, stored.as_ref())
                 .filter(|root| !done.contains(root))
                 .take(MAX_NAMED)
@@ -511,17 +511,23 @@ impl Source<'_> {
         };
         // What stays in memory is lost with the process: its parts are made again.
         let is_marked = planned.is_journaled || part_level == top;
-        let done =
-            if is_marked { journal.parts_done(self.number, roots)? } else { BTreeSet::new() };
+        let mut done = BTreeSet::new();
+        if is_marked {
+            let lost;
+            (done, lost) = self.done(journal)?;
+            for lost in lost.into_iter().filter(|lost| in_work.contains(&lost.part)) {
+                journal.unset_done(self.number, lost)?;
+            }
+        }
         let items =
             roots_of(roots, stored).filter(|root| in_work.contains(root) && !done.contains(root));
         workers.run(
             items,
-            |_, root, tell: &mut dyn FnMut(u64) -> Result<()>| {
-                make.make_part(root)?;
-                tell(root)
+            |_, root, tell: &mut dyn FnMut(DonePart) -> Result<()>| {
+                let objects = make.make_part(root)?;
+                tell(DonePart { part: root, objects })
             },
-            &mut |&root| if is_marked { journal.set_done(self.number, root) } else { Ok(()) },
+            &mut |&done| if is_marked { journal.set_done(self.number, done) } else { Ok(()) },
         )?;
         if part_level < top && !matches!(work, Work::Part(..)) {
             workers.run(
@@ -531,6 +537,55 @@ impl Source<'_> {
             )?;
         }
         Ok(())
+    }
+
+    /// The parts that are done, and the notes of those whose chunks are no longer all there: the image may have been erased, renamed
+    /// or repaired since, and another one be in its place.
+    fn done(&self, journal: &Journal) -> Result<(BTreeSet<u64>, Vec<DonePart>)> {
+        let roots = self.tiles.roots(self.planned.part_level);
+        // Before the objects: who notes a part has stored all of it.
+        let noted = journal.parts_done(self.number, roots)?;
+        let mut objects: HashMap<u64, u64> = HashMap::new();
+        if noted.iter().any(|done| done.objects > 0) {
+            objects = self.objects_of_roots()?;
+        }
+        let (mut done, mut lost) = (BTreeSet::new(), Vec::new());
+        for noted in noted {
+            if objects.get(&noted.part).copied().unwrap_or(0) >= noted.objects {
+                done.insert(noted.part);
+            } else {
+                lost.push(noted);
+            }
+        }
+        Ok((done, lost))
+    }
+
+    /// How many stored objects each root of the part level has, at that level and below it; roots without any are left out.
+    fn objects_of_roots(&self) -> Result<HashMap<u64, u64>> {
+        let part_level = self.planned.part_level;
+        let mut found = HashMap::new();
+        for (level, array) in (1..=part_level).zip(&self.levels) {
+            let Some(array) = array else { continue };
+            let (hierarchy, metadata) = (array.hierarchy(), array.metadata());
+            let prefix = hierarchy.format().chunk_prefix(array.path())?;
+            let object = metadata.chunk_extent();
+            for key in hierarchy.chunk_keys(array.path(), &metadata)? {
+                let name = prefix.strip(&key).unwrap_or_default();
+                let indices = metadata.chunk_keys.parse(name, metadata.rank());
+                let Some(indices) = indices else { continue };
+                let first = indices
+                    .iter()
+                    .zip(&object)
+                    .map(|(&index, len)| u64::try_from(index).ok()?.checked_mul(*len));
+                let Some(first) = first.collect::<Option<Vec<u64>>>() else { continue };
+                let is_inside = first.iter().zip(array.shape()).all(|(at, len)| *at < len);
+                if is_inside {
+                    let root = self.tiles.root_of_element(part_level, level, &first);
+                    *found.entry(root).or_default() += 1;
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// The roots of the part level below which something is stored, if that is known, and if the levels of nothing but the fill value

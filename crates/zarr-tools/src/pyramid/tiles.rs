@@ -226,6 +226,17 @@ impl Tiles {
         places.zip(counts).fold(0, |number, (place, count)| number * count + place)
     }
 
+    /// The root of the level `part` in which an element of that level or of one below it is.
+    pub fn root_of_element(&self, part: usize, level: usize, element: &[u64]) -> u64 {
+        let (factors, of_part) = (&self.level(level).factors, &self.level(part).factors);
+        let counts = self.counts(part, &self.root);
+        (0..element.len()).fold(0, |number, axis| {
+            let in_base = element[axis].saturating_mul(factors[axis]);
+            let place = in_base / self.root[axis].saturating_mul(of_part[axis]);
+            number * counts[axis] + place
+        })
+    }
+
     /// The number of a tile, in C order.
     pub fn number_of_tile(&self, level: usize, tile: &[u64]) -> u64 {
         let counts = self.counts(level, &self.tile);

@@ -344,3 +344,24 @@ fn unsigned_numbers_in_signed_bytes_and_ranges_of_valid_values() {
         }
     }
 }
+
+/// Flags stand for kinds of things, of which there is no mean.
+#[test]
+fn flags_are_not_averaged() {
+    let kinds = [1u8, 9, 2, 2, 9, 9, 2, 1, 1, 1, 9, 9, 1, 2, 9, 1];
+    for attributes in [
+        r#"{"flag_values": [1, 2, 9]}"#,
+        r#"{"flag_masks": [1, 8]}"#,
+        r#"{"flag_meanings": "a b"}"#,
+    ] {
+        for method in [None, Some(PyramidMethod::Mean), Some(PyramidMethod::Max)] {
+            let store = from_sync(MemoryStore::new());
+            let hierarchy = Hierarchy::create(store, of_dialect(Dialect::V3), &options()).unwrap();
+            variable(&hierarchy, "kind", &[("y", 4), ("x", 4)], attributes, &kinds);
+            let root = hierarchy.root().unwrap();
+            run(&root, &PyramidOptions { method, levels: Some(2), ..geo() });
+            let found = read::<u8>(&hierarchy, "ovr_2x/kind");
+            assert_eq!(found, [9, 2, 1, 9], "{attributes}, {method:?}");
+        }
+    }
+}

@@ -33,12 +33,14 @@ struct Base {
     shards: Option<Vec<u64>>,
     dialect: Dialect,
     attributes: Object,
+    fill: Option<i64>,
 }
 
 impl Base {
     fn new(shape: &[u64], chunks: &[u64]) -> Base {
         let (shape, chunks) = (shape.to_vec(), chunks.to_vec());
-        Base { shape, chunks, shards: None, dialect: Dialect::V3, attributes: Object::new() }
+        let (dialect, attributes) = (Dialect::V3, Object::new());
+        Base { shape, chunks, shards: None, dialect, attributes, fill: None }
     }
 
     /// An image at `/image` with these elements as its only level `0`.
@@ -51,6 +53,9 @@ impl Base {
         let mut array = group.create_array("0").shape(&self.shape).chunks(&self.chunks);
         if let Some(shards) = &self.shards {
             array = array.shards(shards);
+        }
+        if let Some(fill) = self.fill {
+            array = array.fill_value(fill);
         }
         let array = array.data_type_of::<T>().codec("gzip:1").attributes(self.attributes.clone());
         let array = array.separator('/').create().unwrap();
@@ -370,6 +375,9 @@ fn a_nan_that_counts_spoils_its_block_and_few_valid_elements_are_too_few() {
     };
     assert_eq!(made(by(Mean)), "[2.0, 5.0]");
     assert_eq!(made(PyramidOptions { min_valid: 0.5, ..by(Mean) }), "[2.0, NaN]");
+    // The share itself is enough.
+    assert_eq!(made(PyramidOptions { min_valid: 0.25, ..by(Mean) }), "[2.0, 5.0]");
+    assert_eq!(made(PyramidOptions { min_valid: 0.75, ..by(Mean) }), "[2.0, NaN]");
     assert_eq!(made(PyramidOptions { keep_nan: true, ..by(Mean) }), "[NaN, NaN]");
     assert_eq!(made(PyramidOptions { keep_nan: true, ..by(Max) }), "[NaN, NaN]");
     assert_eq!(made(by(Max)), "[3.0, 5.0]");
@@ -388,6 +396,97 @@ fn means_are_rounded_as_asked_for() {
         run(&group, &PyramidOptions { rounding, levels: Some(2), ..by(Mean) });
         assert_eq!(level(&group, 1).read::<i16>(..).unwrap(), expected, "{rounding:?}");
     }
+}
+
+/// The ends of a range of valid values are valid.
+#[test]
+fn the_least_and_the_greatest_valid_value_are_not_missing() {
+    for attributes in [
+        Object::new().with("valid_min", 10i64).with("valid_max", 20i64),
+        Object::new().with("valid_range", [10i64, 20]),
+    ] {
+        let base = Base { attributes, ..Base::new(&[1, 8], &[1, 1]) };
+        let group = base.image(&[10u8, 9, 20, 21, 20, 10, 0, 20]);
+        run(&group, &PyramidOptions { levels: Some(2), ..by(Mean) });
+        assert_eq!(level(&group, 1).read::<u8>(..).unwrap(), [10, 20, 15, 20]);
+        let floats = base.image(&[10.0f32, 9.5, 20.0, 20.5, 20.0, 10.0, f32::NAN, 20.0]);
+        run(&floats, &PyramidOptions { levels: Some(2), ..by(Mean) });
+        assert_eq!(level(&floats, 1).read::<f32>(..).unwrap(), [10.0, 20.0, 15.0, 20.0]);
+    }
+}
+
+/// A range that ends before it begins says nothing.
+#[test]
+fn a_range_without_values_is_not_applied() {
+    let attributes = Object::new().with("valid_min", 20i64).with("valid_max", 10i64);
+    let base = Base { attributes, ..Base::new(&[1, 4], &[1, 1]) };
+    let group = base.image(&[10u8, 20, 0, 30]);
+    run(&group, &PyramidOptions { levels: Some(2), ..by(Mean) });
+    assert_eq!(level(&group, 1).read::<u8>(..).unwrap(), [15, 15]);
+}
+
+/// Where nothing is stored, there is the fill value: as missing as where it is stored, or as valid.
+#[test]
+fn what_is_not_stored_counts_as_the_fill_value() {
+    let missing = Object::new().with("_FillValue", 90i64);
+    for (attributes, missing) in [(missing, Some(90)), (Object::new(), None)] {
+        for method in [Mean, Min, Max, Median] {
+            let base = Base::new(&[200, 180], &[4, 4]);
+            let base = Base { attributes: attributes.clone(), fill: Some(90), ..base };
+            let mut elements = vec![90i16; 200 * 180];
+            for (row, column) in [(3, 7), (130, 100), (131, 101), (100, 17), (199, 179)] {
+                elements[row * 180 + column] = 400;
+            }
+            let place = format!("{method:?}, {missing:?} is missing");
+            let group = base.image(&elements);
+            assert!(stored(group.hierarchy(), "image/0/c/").len() < 6, "{place}");
+            run(&group, &by(method));
+            check::<i16>(&group, method, missing, &place);
+        }
+    }
+}
+
+/// Other writers drop the last row of an odd number, so that the shape alone does not tell the factor.
+#[test]
+fn levels_of_writers_that_cut_off_the_last_row_have_the_factor_of_their_scale() {
+    let base = Base::new(&[5, 5], &[1, 1]);
+    let group = base.image(&[1u8; 25]);
+    let level_1 = group.create_array("1").shape([2, 2]).chunks([1, 1]).data_type_of::<u8>();
+    level_1.create().unwrap();
+    let scale = Json::parse(
+        br#"{"path": "1", "coordinateTransformations": [{"type": "scale", "scale": [1.0, 1.0]}]}"#,
+    );
+    let mut ome = group.attributes().get("ome").unwrap().clone();
+    let mut image = ome["multiscales"][0].as_object().unwrap().clone();
+    let listed = [image.get("datasets").unwrap()[0].clone(), scale.unwrap()];
+    image.insert("datasets", listed.to_vec());
+    ome = Json::from(ome.as_object().unwrap().clone().with("multiscales", vec![image]));
+    group.set_attribute("ome", ome).unwrap();
+    let options = PyramidOptions { levels: Some(3), ..by(Mean) };
+    let plan = plan_pyramid(&hierarchy_group(&group), &options).unwrap();
+    assert_eq!(plan.levels()[0].factors, [4, 4]);
+}
+
+/// Labels may have fewer axes than their image: each gets the factor of the image's axis of its name.
+#[test]
+fn labels_get_the_factors_of_the_axes_of_their_names() {
+    let hierarchy = hierarchy(Dialect::V3);
+    let image = Base::new(&[2, 12, 40, 40], &[1, 4, 8, 8]);
+    let group = image.image_in(&hierarchy, "/image", &[1u8; 2 * 12 * 40 * 40]);
+    let base = Base::new(&[2, 40, 40], &[1, 8, 8]);
+    let label = base.image_in(&hierarchy, "/image/labels/cells", &[3u8; 2 * 40 * 40]);
+    let ome = label.attributes().get("ome").unwrap().to_string();
+    let ome = ome.replace(r#""name":"z","type":"space""#, r#""name":"c","type":"channel""#);
+    label.set_attribute("ome", Json::parse(ome.as_bytes()).unwrap()).unwrap();
+    let listed = Json::parse(br#"{"version": "0.5", "labels": ["cells"]}"#).unwrap();
+    hierarchy.group("/image/labels").unwrap().set_attribute("ome", listed).unwrap();
+    let factors = PyramidOptions {
+        factors: ["z", "y", "x"].map(|axis| (axis.to_owned(), 2)).to_vec(),
+        ..by(Mean)
+    };
+    run(&hierarchy_group(&group), &PyramidOptions { levels: Some(2), ..factors });
+    assert_eq!(level(&group, 1).shape(), [2, 6, 20, 20]);
+    assert_eq!(level(&label, 1).shape(), [2, 20, 20]);
 }
 
 /// The centre of an element is where the elements are that it is made of; of the nearest it is the first.
@@ -713,6 +812,12 @@ fn gaussian_levels_leave_out_what_is_missing() {
         let found = level(&group, number).read::<f32>(..).unwrap();
         assert!(found.iter().all(|it| (it - 7.0).abs() < 1e-5), "{found:?}");
     }
+    let group = base.image(&elements);
+    run(&group, &PyramidOptions { min_valid: 1.0, ..by(PyramidMethod::Gaussian) });
+    let found = level(&group, 1).read::<f32>(..).unwrap();
+    // The windows of the last column end before the next NaN.
+    let is_due = |(n, it): (usize, &f32)| it.is_nan() == (n % 20 < 19);
+    assert!(found.iter().enumerate().all(is_due), "{found:?}");
 }
 
 /// A journal is in the store, and may have been damaged there: it is refused, and nothing panics.
@@ -752,4 +857,140 @@ fn a_damaged_journal_is_refused() {
     }
     plan_pyramid(&group, &options).unwrap().finish(&options).unwrap();
     check::<u8>(&group, Mean, None, "after damages");
+}
+
+/// A note that a part is done holds while its chunks are there: the image may have been erased or renamed since, and another one have
+/// its path, or a repair may have moved chunks away.
+#[test]
+fn a_part_whose_chunks_are_gone_is_made_again() {
+    let sharded = Base { shards: Some(vec![16, 16]), ..Base::new(&[90, 80], &[8, 8]) };
+    for base in [Base::new(&[90, 80], &[8, 8]), sharded] {
+        for method in [Mean, Max, PyramidMethod::Gaussian] {
+            let place = format!("{method:?} {base:?}");
+            let elements: Vec<u16> = random(7200).into_iter().map(|n| n as u16).collect();
+            let whole = base.image(&elements);
+            run(&whole, &by(method));
+
+            let calls = Calls::default();
+            let group = base.image_in(&watched(&calls), "/image", &elements);
+            let hierarchy = group.hierarchy();
+            let options = PyramidOptions { parts: Some(2), ..by(method) };
+            let make = |part| plan_pyramid(&group, &options).unwrap().run_part(part, &options);
+            make(0).unwrap();
+            make(1).unwrap();
+            // What is there is not made again.
+            calls.lock().unwrap().clear();
+            make(0).unwrap();
+            let is_read = |(_, key): &(String, String)| key.starts_with("image/0/c/");
+            assert!(!calls.lock().unwrap().keys().any(is_read), "{place}");
+            let store = hierarchy.store().to_sync();
+            for gone in ["image/1/c/0/0", "image/1/c/2/1"] {
+                store.erase(&StoreKey::new(gone).unwrap()).unwrap();
+            }
+            let finish = || plan_pyramid(&group, &options).unwrap().finish(&options);
+            let refused = finish().unwrap_err();
+            assert!(refused.to_string().contains("not all is made"), "{place}: {refused}");
+            make(0).unwrap();
+            make(1).unwrap();
+            finish().unwrap();
+            assert!(stored(hierarchy, "") == stored(whole.hierarchy(), ""), "{place}");
+        }
+    }
+}
+
+/// What was made of elements of another type, or of another fill value, is no part of the levels.
+#[test]
+fn a_pyramid_goes_on_only_with_the_base_that_it_was_begun_for() {
+    let base = Base::new(&[40, 40], &[8, 8]);
+    let begun = || {
+        let group = base.image(&[1u8; 1600]);
+        let options = PyramidOptions { parts: Some(2), ..by(Mean) };
+        plan_pyramid(&group, &options).unwrap().run_part(0, &options).unwrap();
+        group
+    };
+    let resumed = |group: &Group| {
+        let resume = PyramidOptions { resume: true, ..by(Mean) };
+        plan_pyramid(group, &resume).map(drop).unwrap_err()
+    };
+    let replaced = |group: &Group, array: zarr_core::ArrayBuilder| {
+        array.shape([40, 40]).chunks([8, 8]).overwrite(true).create().unwrap();
+        resumed(group).to_string()
+    };
+    let group = begun();
+    let error = replaced(&group, group.create_array("0").data_type_of::<u16>());
+    assert!(error.contains("data type `uint16`, and had `uint8`"), "{error}");
+    let group = begun();
+    let error = replaced(&group, group.create_array("0").data_type_of::<u8>().fill_value(9));
+    assert!(error.contains("the fill value of the array has changed"), "{error}");
+    let group = begun();
+    group.array("0").unwrap().resize([41, 40]).unwrap();
+    let error = resumed(&group);
+    assert!(error.to_string().contains("shape [41, 40], and had [40, 40]"), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("--restart")), "{error}");
+}
+
+/// A pyramid that goes on does so by the options with which it was begun, whatever is asked for then.
+#[test]
+fn a_pyramid_goes_on_by_its_own_options() {
+    let base = Base::new(&[2, 400], &[1, 2]);
+    let nan = f32::NAN;
+    let floats = [1.0, nan, nan, nan].repeat(200);
+    let integers = [3i16, 4, 4, 4].repeat(200);
+    let text = |group: &Group| format!("{:?}", level(group, 1).read_bytes(..).unwrap());
+    let options: [PyramidOptions<'_>; 3] = [
+        PyramidOptions { keep_nan: true, ..by(Mean) },
+        PyramidOptions { min_valid: 0.6, ..by(Mean) },
+        PyramidOptions { rounding: PyramidRounding::TowardZero, ..by(Mean) },
+    ];
+    for options in options {
+        let is_rounded = options.rounding != PyramidRounding::HalfEven;
+        let image = || if is_rounded { base.image(&integers) } else { base.image(&floats) };
+        let options = PyramidOptions { levels: Some(2), ..options };
+        let whole = image();
+        run(&whole, &options);
+        let resumed = image();
+        let parts = PyramidOptions { parts: Some(3), ..options.clone() };
+        plan_pyramid(&resumed, &parts).unwrap().run_part(1, &parts).unwrap();
+        run(&resumed, &PyramidOptions { resume: true, ..by(Min) });
+        assert_eq!(text(&resumed), text(&whole));
+        let other = image();
+        run(&other, &PyramidOptions { levels: Some(2), ..by(Mean) });
+        assert_ne!(text(&other), text(&whole), "the options make a difference");
+    }
+}
+
+/// Of two that plan different levels of an image at the same time, one makes them.
+#[test]
+fn parts_of_different_plans_are_not_mixed() {
+    let group = Base::new(&[40, 40], &[8, 8]).image(&[5u8; 1600]);
+    let planned = [Mean, Max].map(|method| {
+        let options = PyramidOptions { parts: Some(2), ..by(method) };
+        (plan_pyramid(&group, &options).unwrap(), options)
+    });
+    let [(mean, of_mean), (max, of_max)] = planned;
+    mean.run_part(0, &of_mean).unwrap();
+    let error = max.run_part(1, &of_max).unwrap_err();
+    assert!(error.to_string().contains("a different one"), "{error}");
+    mean.run_part(1, &of_mean).unwrap();
+    mean.finish(&of_mean).unwrap();
+    check::<u8>(&group, Mean, None, "one of two plans");
+}
+
+/// An array that another program has created at the place of a level is no level, and stays.
+#[test]
+fn an_array_of_another_program_does_not_become_a_level() {
+    let group = Base::new(&[40, 40], &[8, 8]).image(&[5u8; 1600]);
+    let options = PyramidOptions { parts: Some(2), ..by(Mean) };
+    let plan = plan_pyramid(&group, &options).unwrap();
+    for part in [0, 1] {
+        plan.run_part(part, &options).unwrap();
+    }
+    group.create_array("2").shape([3]).chunks([1]).data_type_of::<f64>().create().unwrap();
+    let error = plan.finish(&options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Exists, "{error}");
+    assert_eq!(group.array("2").unwrap().shape(), [3]);
+    assert_eq!(datasets(&group).len(), 1);
+    group.erase("2").unwrap();
+    plan_pyramid(&group, &options).unwrap().finish(&options).unwrap();
+    check::<u8>(&group, Mean, None, "after the other array");
 }

@@ -555,3 +555,61 @@ fn a_document_that_can_be_read_stays() {
     assert_eq!((report.steps, report.left), (1, 1), "{steps:?}");
     assert_eq!(place.values(), before, "{steps:?}");
 }
+
+/// A document that is JSON, and that this library cannot use, may be one of another program: it stays.
+#[test]
+fn a_document_that_another_program_may_read_stays() {
+    for text in [
+        r#"{"zarr_format": 3, "node_type": "table"}"#,
+        r#"{"zarr_format": 3, "node_type": "array", "shape": "many"}"#,
+    ] {
+        let place = Place::new("memory");
+        fill(&place, Dialect::V3);
+        zarr::open_rw(&place.url)
+            .and_then(|node| node.hierarchy().remove_consolidated().map(drop))
+            .expect("removed");
+        place.change(|store| set(store, document(Dialect::V3), text.as_bytes()));
+        let before = place.values();
+        let (report, steps) = place.repair(&RepairOptions::new().apply(true));
+        assert_eq!(place.values(), before, "{text}: {steps:?}");
+        assert!(report.left > 0 && report.done == 0, "{text}: {steps:?}");
+    }
+}
+
+/// A value that comes again after it was moved away has a copy of its own: the first may be moved back at this moment.
+#[test]
+fn the_same_value_is_kept_twice_if_it_was_moved_twice() {
+    let place = Place::new("memory");
+    fill(&place, Dialect::V3);
+    for count in 1..4 {
+        place.change(|store| set(store, stray(Dialect::V3), b"the same"));
+        place.repair(&RepairOptions::new().level(Level::Keys).apply(true));
+        let values = place.values();
+        assert_eq!(values.values().filter(|value| *value == b"the same").count(), count);
+        let is_record = |key: &&String| key.starts_with(".zarr-quarantine/.records/");
+        assert_eq!(values.keys().filter(is_record).count(), count);
+    }
+}
+
+/// Readers that look for documents in the whole store find none in the quarantine.
+#[test]
+fn no_document_in_the_quarantine_is_called_like_one() {
+    for dialect in DIALECTS {
+        let place = Place::new("memory");
+        fill(&place, dialect);
+        zarr::open_rw(&place.url)
+            .and_then(|node| node.hierarchy().remove_consolidated().map(drop))
+            .expect("removed");
+        place.change(|store| set(store, document(dialect), b"{\"zarr_"));
+        place.repair(&RepairOptions::new().apply(true));
+        let after = place.values();
+        let aside =
+            |key: &&String| key.starts_with(".zarr-quarantine/") && after[*key] == b"{\"zarr_";
+        let aside: Vec<&String> = after.keys().filter(aside).collect();
+        let name = document(dialect).rsplit('/').next().expect("a name");
+        assert!(aside.len() == 1 && !aside[0].ends_with(name), "{dialect}: {aside:?}");
+        let mut nodes = zarr::open(&place.url).and_then(|node| node.into_group()?.nodes());
+        let nodes = nodes.as_mut().expect("listed").iter().map(|node| node.path().to_string());
+        assert!(nodes.collect::<Vec<_>>().iter().all(|path| !path.contains("quarantine")));
+    }
+}
