@@ -62,6 +62,24 @@ const COMMANDS: &[(&str, &str)] = &[
     ("create new.zarr/x --shape 3,4 --shards 3,3 --chunks 2,2 --dtype int8", "shard"),
     ("create new.zarr/x --shape 3,4 --dtype float32 --codec zsdt", "did you mean `zstd`"),
     ("create new.zarr/x --shape 3,4 --dtype float32 --codec zstd:best", "zstd:3"),
+    (
+        "create new.zarr/x --shape 3,4 --dtype float32 --codec zstd:99",
+        "--codec zstd:99: level: expected an integer from -131072 to 22, found 99",
+    ),
+    (
+        "copy ocean.zarr out.zarr --codec temperature:gzip:99",
+        "--codec gzip:99: level: expected an integer from 0 to 9, found 99",
+    ),
+    ("copy ocean.zarr out.zarr --codec zstd=3", "did you mean `zstd:3`?"),
+    ("copy ocean.zarr out.zarr --codec zstandard", "did you mean `zstd`?\n"),
+    (
+        "copy ocean.zarr out.zarr --codec blosc:cname=zstd,clevel=5",
+        "`blosc-CNAME-SHUFFLE:LEVEL`, as in `blosc-zstd-bitshuffle:5`",
+    ),
+    (
+        "create new.zarr/x --shape 3,4 --dtype float32 --codec transpose:1,0",
+        r#"written as JSON: {"name": "transpose", "configuration": {"order": [1,0]}}"#,
+    ),
     ("create new.zarr/x --shape 3,4 --dtype float32 --dims time", "1 name for 2 axes"),
     ("create ocean.zarr/temperature --shape 3 --dtype int8", "--overwrite"),
     ("create ocean.zarr/temperature/below --shape 3 --dtype int8", "is an array"),
@@ -219,6 +237,20 @@ fn an_unknown_option_is_not_said_to_be_a_path() {
     // A number may well be an argument.
     let error = folder.run("get ocean.zarr -1").err;
     assert!(error.contains("use '-- -1'"), "{error}");
+}
+
+#[test]
+fn a_codec_that_cannot_be_is_the_fault_of_the_command() {
+    let folder = Folder::new();
+    folder.good("create ocean.zarr/temperature --shape 4,6 --dtype float32");
+    for line in [
+        "copy ocean.zarr out.zarr --codec zstd:99",
+        "create new.zarr/x --shape 3 --dtype float32 --codec zstd:99",
+    ] {
+        let ended = folder.run(line);
+        assert_eq!(ended.code, 2, "{line}: {}", ended.err);
+        assert!(!ended.err.contains("ocean.zarr"), "{}", ended.err);
+    }
 }
 
 #[test]

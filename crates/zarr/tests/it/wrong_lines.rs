@@ -72,6 +72,10 @@ fn wrong_lines_are_answered_with_what_to_do() -> Result<()> {
         typed().chunks([0, 2]).create() => Argument, "a chunk has length 0; the minimum is 1";
         typed().chunks([-1, 2]).create() => Argument, "chunks: axis 0 has length -1";
         typed().codec("zsdt:3").create() => Unsupported, "did you mean `zstd`?";
+        typed().codec("zstandard").create() => Unsupported, "did you mean `zstd`?";
+        typed().codec("zstd=3").create() => Argument, "did you mean `zstd:3`?";
+        typed().codec("blosc:cname=zstd,clevel=5").create() => Argument, "as in `blosc-zstd-bitshuffle:5`";
+        typed().codec("transpose:1,0").create() => Argument, r#"{"name": "transpose", "configuration": {"order": [1,0]}}"#;
         typed().codec("zstd:best").create() => Argument, "invalid level `best`, expected a number as in `zstd:3`";
         typed().fill_value("none").create() => Argument, "fill_value";
         typed().attributes(serde_json::json!([1])).create() => Argument, "attributes are a JSON object, not an array";
