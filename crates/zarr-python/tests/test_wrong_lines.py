@@ -8,6 +8,7 @@ import zarrkit
 # What is typed, and what the answer has to say.
 LINES = [
     ("zarrkit.open('ocaen.zarr')", "not found; looked for `zarr.json`"),
+    ("zarrkit.open('ocaen.zarr')", "there is no such file or folder"),
     ("g['temprature']", "did you mean `/temperature`?"),
     ("zarrkit.open('ocean.zarr', 'w')", '"a" also creates what does not exist'),
     ("zarrkit.open_array('ocean.zarr')", "is a group; open it with zarrkit.open_group"),

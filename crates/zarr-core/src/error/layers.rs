@@ -362,7 +362,7 @@ pub enum AccessError {
     /// Nothing is there.
     #[error("not found; looked for {looked_for}")]
     NotFound {
-        /// What was looked for.
+        /// What was looked for, and what is there instead, if that is known.
         looked_for: String,
     },
     /// A document of attributes is there, and none that makes a node.
