@@ -106,7 +106,32 @@ const COMMANDS: &[(&str, &str)] = &[
     ("validate ocean.zarr --level deep", "expected meta, keys, index or data"),
     // Options of other programs, and words in the wrong place.
     ("get ocean.zarr/temperature --bbox 0,40,10,50", "did you mean `--sel lon=0:10,lat=40:50`"),
-    ("get ocean.zarr/temperature --channel 0", "did you mean `--by-name c=1,z=0`"),
+    ("get ocean.zarr/temperature --channel 0", "did you mean `--by-name c=0`?"),
+    ("get ocean.zarr/temperature --channels", "did you mean `--sel c=GFP`?"),
+    ("get ocean.zarr/temperature --channel=DAPI", "did you mean `--sel c=DAPI`?"),
+    ("get ocean.zarr/temperature --z 3", "did you mean `--by-name z=3`?"),
+    ("plot ocean.zarr --level 1", "did you mean `zarr plot ocean.zarr/1`?"),
+    ("plot --level 1 ocean.zarr", "did you mean `zarr plot ocean.zarr/1`?"),
+    ("plot ocean.zarr --well B/3", "did you mean `zarr plot ocean.zarr/B/3/0`?"),
+    ("stats ocean.zarr --mean", "mean is printed anyway: `zarr stats ocean.zarr`"),
+    ("stats ocean.zarr --group-by month", "did you mean `--axis time`, a line for each time?"),
+    ("attrs ocean.zarr --get title", "did you mean `zarr attrs ocean.zarr title`?"),
+    (
+        "export ocean.zarr x.nc",
+        "`zarr netcdf-plugin --exec nccopy ocean.zarr/zarr.json x.nc`",
+    ),
+    ("copy ocean.zarr out.zarr --var temperature", "Usage: zarr copy [OPTIONS] <SRC> <DST>"),
+    ("info ocean.zarr --chunks", "`zarr info ocean.zarr` prints the chunks of an array anyway"),
+    ("convert ocean.zarr --output out.zarr", "`zarr copy ocean.zarr out.zarr`"),
+    ("create new.zarr/x --like ocean.zarr/lat", "`zarr info ocean.zarr/lat` prints the shape"),
+    ("rm -r ocean.zarr/lat", "-r is not needed"),
+    ("rm --recursive ocean.zarr/lat", "--recursive is not needed"),
+    ("rm ocean.zarr/lat --yes", "--yes is not needed"),
+    ("tree ocean.zarr --depth 2", "`zarr ls ocean.zarr` lists one level"),
+    ("plot ocean.zarr/temperature --title Sea", "--set long_name=Sea"),
+    ("plot ocean.zarr/temperature --mean time", ".mean(axis=0)`"),
+    ("migrate ocean.zarr v3", "did you mean `--to v3`?"),
+    ("help valdiate", "did you mean `zarr help validate`?"),
     ("get ocean.zarr/temperature --variable temperature", "did you mean `--path NAME`"),
     (
         "get ocean.zarr/temperature --sel lat=10 --sel time=0",
@@ -158,7 +183,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("get ocean.zarr/temperature --start 0 --stop 2", "did you mean `--region 0:10,:`"),
     ("get ocean.zarr/temperature -r 0,0", "did you mean `--region 0:10,:`"),
     ("get ocean.zarr/temperature --limit 5", "did you mean `--region 0:10,:`"),
-    ("plot ocean.zarr --channel DAPI", "did you mean `--channels DAPI,2`"),
+    ("plot ocean.zarr --channel DAPI", "did you mean `--channels DAPI`?"),
     ("get ocean.zarr/temperature --max time -o max.npy", "in Python: `zarrkit.open(TARGET)"),
     ("plot ocean.zarr/temperature --mip time", "in Python: `zarrkit.open(TARGET)"),
     ("get ocean.zarr/temperature -o june.nc", "xarray makes a netCDF file of it"),
@@ -218,8 +243,13 @@ const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// Parts of lines that only a program with the feature `plot` answers so.
-const OF_PLOT: [&str; 7] = [
+const OF_PLOT: [&str; 12] = [
     "plot",
+    "stats",
+    "--channel",
+    "--by-name c=",
+    "--by-name lat=",
+    "t2m",
     "--sel ",
     "--bbox",
     "--where",
