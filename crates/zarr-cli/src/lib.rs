@@ -116,6 +116,13 @@ fn first_command<'a>(words: impl IntoIterator<Item = &'a str>) -> Option<clap::C
     Some(command.clone())
 }
 
+/// The name of the first command that the words of a command line name, with none of its options made.
+fn first_command_name(args: &[OsString]) -> Option<String> {
+    let program = command();
+    let mut words = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    words.find_map(|word| Some(program.find_subcommand(word)?.get_name().to_owned()))
+}
+
 /// What follows the options in a command's help: its own text, and where the options of every command are, which short help leaves out.
 fn after_help(own: &str) -> String {
     let own = unfolded(own);
@@ -236,6 +243,7 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
+    let verb = first_command_name(&args).unwrap_or_default();
     let mut session = Session::new(registry, cli.global, program);
     let bound = session.bind_headers(&places);
     let is_terminal = io::stdout().is_terminal();
@@ -267,7 +275,7 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
                     if error.kind() == ErrorKind::NotFound
                         && error.hint_id() != Some("resume_copy") =>
                 {
-                    absent::explain(error, &session)
+                    absent::explain(error, &session, &verb)
                 }
                 failure => failure,
             };

@@ -130,6 +130,16 @@ const COMMANDS: &[(&str, &str)] = &[
     ("tree ocean.zarr --depth 2", "`zarr ls ocean.zarr` lists one level"),
     ("plot ocean.zarr/temperature --title Sea", "--set long_name=Sea"),
     ("plot ocean.zarr/temperature --mean time", ".mean(axis=0)`"),
+    ("put ocean.zarr/temperature 5", "pass `--value 5`"),
+    ("head ocean.zarr/temperature 3", "did you mean `-n 3`?"),
+    ("get ocean.zarr/temperature 0,:,:", "did you mean `--region 0,:,:`?"),
+    ("get ocean.zarr/temperature[0,:]", "did you mean `/temperature` with `--region 0,:`?"),
+    ("plot ocean.zarr/temperature map.pdf", "pass `-o map.png` or `-o map.svg`"),
+    ("append ocean.zarr/temperature --from more.zarr --axis time", "`zarr append GROUP SRC --axis time`"),
+    ("get ocean.zarr/temperature --by-name lat=GFP", "`--sel lat=GFP`"),
+    ("attrs ocean.zarr/temperature unit", "error: store"),
+    ("attrs ocean.zarr/temperature unit", "no attribute `unit`; did you mean `units`?"),
+    ("attrs ocean.zarr/temperature --delete unit", "did you mean `units`?"),
     ("migrate ocean.zarr v3", "did you mean `--to v3`?"),
     ("help valdiate", "did you mean `zarr help validate`?"),
     ("get ocean.zarr/temperature --variable temperature", "did you mean `--path NAME`"),
@@ -292,6 +302,7 @@ fn wrong_commands_are_answered_with_what_to_do() {
     folder.good("create ocean.zarr/lat --shape 6 --dtype float64 --dims lat");
     let put = folder.feed("put ocean.zarr/lat", b"[10,20,30,40,50,60]");
     assert_eq!(put.code, 0, "{}", put.err);
+    folder.good("attrs ocean.zarr/temperature --set units=K");
     folder.good("create ocean.zarr/cube --shape 2,2,2 --dtype int8");
     folder.good("copy ocean.zarr more.zarr");
     std::fs::write(folder.path("notes.txt"), "not an array").unwrap();
