@@ -79,6 +79,14 @@ fn the_model_of_a_store_is_printed_and_read() {
     folder.write("printed.json", far["store"].to_string());
     let again = folder.good("tune a.zarr/t2m --read series --store printed.json --json").json();
     assert_eq!(again["store"], far["store"]);
+    // What has no limit is told by no number.
+    assert!(report["store"]["reads_per_second"].is_null(), "{}", report["store"]);
+    let told = folder.good("tune a.zarr/t2m --read series").text();
+    assert!(told.contains("model of the store, like disk: 0.1 ms until a read"), "{told}");
+    assert!(!told.contains("4294967295"), "{told}");
+    assert!(told.contains(" of the array"), "{told}");
+    let present = told.lines().find(|line| line.starts_with("0 ")).unwrap();
+    assert!(present.ends_with("(the array as it is)"), "{present}");
 }
 
 #[test]
