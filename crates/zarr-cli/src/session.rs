@@ -629,7 +629,7 @@ impl Session {
     }
 
     /// Says on standard error what changes the meaning of the output, so in a pipe, too.
-    pub fn tell(&self, what: &str) {
+    pub fn remark(&self, what: &str) {
         if !self.global.quiet && !self.global.json {
             self.say(&printable(what));
         }

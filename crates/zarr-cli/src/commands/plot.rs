@@ -443,7 +443,7 @@ impl Plot {
         if is_part {
             let name = subject.axes[first].name.clone();
             let name = name.unwrap_or_else(|| format!("axis {first}"));
-            session.tell(&format!(
+            session.remark(&format!(
                 "drawn: the first of the {} chosen along {name}: {shown}; choose one of them, as with {how}",
                 human::count(chosen.len)
             ));

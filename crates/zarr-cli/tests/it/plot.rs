@@ -292,7 +292,7 @@ fn what_is_no_picture_is_refused_with_a_reason() {
         ("plot b.zarr/v --bare", "--bare needs a file"),
         (
             "plot b.zarr --bare -o x.png",
-            "name one of its arrays with --path: `complex`, `empty`, `one`, `text`, `v`",
+            "name one of its arrays with --path: `/complex`, `/text`, `/v`",
         ),
         ("plot b.zarr/v --cmap viridos -o x.png", "did you mean `viridis`"),
         ("plot b.zarr/v --range 3,1 -o x.png", "invalid range"),
