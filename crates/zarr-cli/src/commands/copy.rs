@@ -437,7 +437,7 @@ impl Copy {
         match (arrays.pop(), arrays.is_empty()) {
             (Some(array), true) => Ok(array),
             _ => Err(Failure::usage(
-                "a region without a name is for one array; name it with --path, --select or NAME=REGION",
+                "--region cuts a single array, and SRC is not one; choose one with --path or --select, or name the array: --region NAME=REGION",
             )),
         }
     }

@@ -72,7 +72,7 @@ impl Tune {
             Node::Array(array) => array,
             Node::Group(group) => {
                 let place = human::place(group.hierarchy(), group.path());
-                let why = "this is a group; name one of its arrays, as with --path";
+                let why = "this is a group, and one array is measured at a time; name it with --path; `zarr tree` lists the arrays";
                 return Err(Failure::Usage(format!("{place}: {why}")));
             }
         };

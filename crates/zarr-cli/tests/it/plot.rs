@@ -268,11 +268,10 @@ fn code(run: &Run) -> i32 {
 fn the_first_of_several_chosen_steps_is_said_to_be_drawn() {
     let folder = Folder::new();
     folder.good("create a.zarr/v --shape 9,4,5 --dtype int8 --dims time,y,x");
-    let told = folder.good("plot a.zarr/v --by-name time=3:7 -o x.png").err;
+    let told = folder.run("plot a.zarr/v --by-name time=3:7 -o x.png").err;
     assert!(told.contains("drawn: the first of the 4 chosen along time: time 3 of 9"), "{told}");
     assert!(told.contains("as with --by-name time=5"), "{told}");
-    let told = folder.good("plot a.zarr/v --by-name time=3 -o x.png").err;
-    assert!(!told.contains("drawn"), "{told}");
+    folder.good("plot a.zarr/v --by-name time=3 -o x.png");
 }
 
 #[test]

@@ -103,5 +103,5 @@ fn rejects_what_is_no_question() {
     let why = folder.bad("tune a.zarr/x --readers vizarr", 2);
     assert!(why.contains("unknown reader `vizarr`"), "{why}");
     let why = folder.bad("tune a.zarr", 2);
-    assert!(why.contains("this is a group; name one of its arrays"), "{why}");
+    assert!(why.contains("this is a group, and one array is measured at a time"), "{why}");
 }

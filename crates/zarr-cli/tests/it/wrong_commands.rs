@@ -89,6 +89,11 @@ const COMMANDS: &[(&str, &str)] = &[
     ("append ocean.zarr more.zarr", "--axis time"),
     ("rename ocean.zarr/temperature temperature/inside", "choose a path outside"),
     ("rm ocean.zarr/temprature", "did you mean"),
+    ("info ''", "error: the path or URL is empty"),
+    ("rename ocean.zarr sea", "rename its folder or file with `mv`"),
+    ("copy ocean.zarr out.zarr --region 0:2,:", "--region cuts a single array"),
+    ("tune ocean.zarr", "this is a group, and one array is measured at a time"),
+    ("info ocean.zarr --as v2", "not in the format given with --as"),
     // Copying.
     ("copy ocean.zarr", "required"),
     ("copy ocean.zarr ocean.zarr", "choose another DST"),

@@ -21,7 +21,7 @@ pub enum StoreError {
         why: String,
     },
     /// A URL that names no store.
-    #[error("invalid store URL `{}`: {why}", .url.escape_debug())]
+    #[error("{}", invalid_url(.url, .why))]
     InvalidUrl {
         /// The URL as given.
         url: String,
@@ -299,6 +299,14 @@ fn plain_verb(operation: &str) -> &str {
         "set" | "put" | "put_if" | "put_unchecked" => "write",
         "erase_unchecked" => "erase",
         other => other,
+    }
+}
+
+/// That a URL names no store.
+fn invalid_url(url: &str, why: &str) -> String {
+    match url {
+        "" => "the path or URL is empty; name a folder, a file, or a URL".to_owned(),
+        url => format!("invalid store URL `{}`: {why}", url.escape_debug()),
     }
 }
 

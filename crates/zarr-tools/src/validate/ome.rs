@@ -450,8 +450,18 @@ impl<'a> Check<'a, '_, '_> {
             let (Some(path), Some(members)) =
                 (path, members.filter(|it| it.contains("multiscales")))
             else {
-                let what = format!("`labels` lists {}, which is not an image", label.brief());
-                self.add(kind, "OME-31", found.path, &what);
+                let is_there = path.as_ref().is_some_and(|path| self.tree.nodes.contains_key(path));
+                let (what, advice) = if is_there {
+                    ("which is not an image", "correct the attributes of the label image with `zarr attrs --set`")
+                } else {
+                    (
+                        "and there is no such node",
+                        "write the label image, or take its name out of `labels` with `zarr attrs --set`",
+                    )
+                };
+                let what = format!("`labels` lists {}, {what}", label.brief());
+                let problem = Problem::new(found.path, kind, what).by("OME-31");
+                self.add_problem(problem.advise(advice));
                 continue;
             };
             let image = found.path.parent().and_then(|path| self.members(&path, found.version));
