@@ -63,12 +63,7 @@ fn conversion(url: &str) -> String {
 }
 
 /// What there is instead of the node at `path`, if it is indeed not there.
-fn in_hierarchy(
-    url: &str,
-    path: &NodePath,
-    options: &OpenOptions,
-    verb: &str,
-) -> Option<String> {
+fn in_hierarchy(url: &str, path: &NodePath, options: &OpenOptions, verb: &str) -> Option<String> {
     let (hierarchy, base) = zarr::locate(url, options).ok()?;
     match hierarchy.node(path) {
         Err(e) if base.is_root() && e.kind() == ErrorKind::NotFound => {
@@ -117,8 +112,7 @@ const HAVE_REGIONS: [&str; 5] = ["get", "put", "stats", "plot", "copy"];
 /// Whether a text is meant to be a region: `0,:,:`, `3:5`, `...,-1`.
 fn is_region(text: &str) -> bool {
     let is_of_region = |c: char| c.is_ascii_digit() || ":,.-[] ".contains(c);
-    text.contains([':', ',']) && text.chars().all(is_of_region)
-        || text.parse::<i64>().is_ok()
+    text.contains([':', ',']) && text.chars().all(is_of_region) || text.parse::<i64>().is_ok()
 }
 
 /// What to write for a node that is indexed as in Python: `temperature[0,:,:]`.
@@ -166,8 +160,7 @@ fn no_node(hierarchy: &Hierarchy, path: &NodePath, verb: &str) -> Option<String>
         Some(place) => format!(
             "; {place} is a place of its own, but what follows TARGET is the path of a node inside it: run the command once for each place, or compare the two with `zarr diff`"
         ),
-        None => advice_on_index(hierarchy, path, verb)
-            .unwrap_or_else(|| meaning(meant.as_ref())),
+        None => advice_on_index(hierarchy, path, verb).unwrap_or_else(|| meaning(meant.as_ref())),
     };
     Some(format!("there is no node {path}; {above} {has}{advice}"))
 }
@@ -191,7 +184,9 @@ fn elsewhere(hierarchy: &Hierarchy, path: &NodePath) -> Option<NodePath> {
 fn at_url(url: &str, options: &OpenOptions, verb: &str) -> Option<(String, ErrorKind)> {
     if let Ok((found, _)) = zarr::locate(url, options) {
         let format = found.format_name();
-        let why = format!("the hierarchy is in {format}, not in the format given with --as; leave out --as to read it");
+        let why = format!(
+            "the hierarchy is in {format}, not in the format given with --as; leave out --as to read it"
+        );
         return Some((why, ErrorKind::NotFound));
     }
     if let Some(other) = other(url, options) {

@@ -423,9 +423,13 @@ impl Elements {
                 return Err(at(format!("duplicate name: {whose}")));
             }
             axes[axis] = Some(along(selected.trim(), &whose, shape[axis]).map_err(|why| {
-                let by_coordinate = cfg!(feature = "plot") && selected.contains(char::is_alphabetic);
+                let by_coordinate =
+                    cfg!(feature = "plot") && selected.contains(char::is_alphabetic);
                 at(if by_coordinate {
-                    format!("{why}; --sel selects by coordinate or label: `--sel {name}={}`", selected.trim())
+                    format!(
+                        "{why}; --sel selects by coordinate or label: `--sel {name}={}`",
+                        selected.trim()
+                    )
                 } else {
                     why
                 })

@@ -151,7 +151,10 @@ impl<'a> Typed<'a> {
         let Typed { command, option, target, .. } = *self;
         Some(match (command, option) {
             ("plot", "--channel") => meant(&format!("--channels {}", self.value_or("DAPI,2"))),
-            ("get" | "stats" | "put" | "plot", "--channel" | "--channels" | "--c" | "--z" | "--t") => {
+            (
+                "get" | "stats" | "put" | "plot",
+                "--channel" | "--channels" | "--c" | "--z" | "--t",
+            ) => {
                 let axis = if option.starts_with("--c") { "c" } else { &option[2..] };
                 let is_label = self.value_or("GFP").parse::<i64>().is_err() && axis == "c";
                 match (is_label && has_sel, self.value) {
@@ -161,7 +164,9 @@ impl<'a> Typed<'a> {
             }
             ("get" | "stats" | "plot" | "info" | "head", "--level" | "--resolution") => {
                 let level = self.value_or("1");
-                format!("a level has a path of its own; did you mean `zarr {command} {target}/{level}`?")
+                format!(
+                    "a level has a path of its own; did you mean `zarr {command} {target}/{level}`?"
+                )
             }
             ("plot" | "get" | "info", "--well") => {
                 let well = self.value.filter(|well| well.contains('/')).unwrap_or("A/1");
@@ -193,14 +198,19 @@ impl<'a> Typed<'a> {
                 &option[2..]
             ),
             ("copy", "--output" | "-o" | "--out" | "--target" | "--dest") => {
-                format!("the copy's place follows its source: `zarr copy {target} {}`", self.value_or("DST"))
+                format!(
+                    "the copy's place follows its source: `zarr copy {target} {}`",
+                    self.value_or("DST")
+                )
             }
             ("create", "--like") => format!(
                 "`zarr info {}` prints the shape, chunks, type and codecs to give; `zarr copy` copies elements, too",
                 self.value_or("OTHER")
             ),
             ("rm", "-r" | "-R" | "-f" | "-y" | "--recursive" | "--yes" | "--no-confirm") => {
-                format!("{option} is not needed: all below the node is erased, and nothing is asked")
+                format!(
+                    "{option} is not needed: all below the node is erased, and nothing is asked"
+                )
             }
             ("tree", "--depth" | "-L" | "--max-depth" | "--level") => format!(
                 "`zarr ls {target}` lists one level, `zarr tree {target}/GROUP` draws one group"
@@ -209,7 +219,8 @@ impl<'a> Typed<'a> {
                 "the title is the attribute `long_name`: `zarr attrs {target} --set long_name={}`",
                 self.value_or("TITLE")
             ),
-            ("get", "--mean" | "--max") | ("plot", "--mean")
+            ("get", "--mean" | "--max")
+            | ("plot", "--mean")
             | ("get" | "plot", "--mip" | "--project" | "--projection") => {
                 let how = if option == "--mean" { "mean" } else { "max" };
                 format!("in Python: `zarrkit.open(TARGET)[0, 1].{how}(axis=0)`")
@@ -235,8 +246,7 @@ impl<'a> Typed<'a> {
 
 /// Whether a text can stand in a shell, and in a message, as it is.
 fn is_plain(text: &str) -> bool {
-    !text.is_empty()
-        && text.chars().all(|c| c.is_alphanumeric() || "_-./:,=+@%".contains(c))
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-./:,=+@%".contains(c))
 }
 
 fn meant(what: &str) -> String {

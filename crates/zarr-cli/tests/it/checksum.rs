@@ -166,7 +166,11 @@ fn arrays_of_other_shapes_and_types_are_compared_where_they_can_be() {
     assert!(!run.text().contains("elements"), "{}", run.text());
     folder.feed("put b.zarr --path a --region 3,0", b"[16.5]");
     let run = folder.run("diff a.zarr b.zarr --common");
-    assert!(run.text().contains("1 of 20 elements differ; largest difference 0.5"), "{}", run.text());
+    assert!(
+        run.text().contains("1 of 20 elements differ; largest difference 0.5"),
+        "{}",
+        run.text()
+    );
     assert!(run.text().contains("at (3, 0): 16 and 16.5"), "{}", run.text());
 }
 

@@ -81,7 +81,8 @@ fn the_model_of_a_store_is_printed_and_read() {
     assert_eq!(again["store"], far["store"]);
     // What has no limit is told by no number.
     assert!(report["store"]["reads_per_second"].is_null(), "{}", report["store"]);
-    let told = folder.good("tune a.zarr/t2m --read series").text();
+    let run = folder.good("tune a.zarr/t2m --read series");
+    let told = run.text();
     assert!(told.contains("model of the store, like disk: 0.1 ms until a read"), "{told}");
     assert!(!told.contains("4294967295"), "{told}");
     assert!(told.contains(" of the array"), "{told}");

@@ -121,10 +121,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("stats ocean.zarr --mean", "mean is printed anyway: `zarr stats ocean.zarr`"),
     ("stats ocean.zarr --group-by month", "did you mean `--axis time`, a line for each time?"),
     ("attrs ocean.zarr --get title", "did you mean `zarr attrs ocean.zarr title`?"),
-    (
-        "export ocean.zarr x.nc",
-        "`zarr netcdf-plugin --exec nccopy ocean.zarr/zarr.json x.nc`",
-    ),
+    ("export ocean.zarr x.nc", "`zarr netcdf-plugin --exec nccopy ocean.zarr/zarr.json x.nc`"),
     ("copy ocean.zarr out.zarr --var temperature", "Usage: zarr copy [OPTIONS] <SRC> <DST>"),
     ("info ocean.zarr --chunks", "`zarr info ocean.zarr` prints the chunks of an array anyway"),
     ("convert ocean.zarr --output out.zarr", "`zarr copy ocean.zarr out.zarr`"),
@@ -140,7 +137,10 @@ const COMMANDS: &[(&str, &str)] = &[
     ("get ocean.zarr/temperature 0,:,:", "did you mean `--region 0,:,:`?"),
     ("get ocean.zarr/temperature[0,:]", "did you mean `/temperature` with `--region 0,:`?"),
     ("plot ocean.zarr/temperature map.pdf", "pass `-o map.png` or `-o map.svg`"),
-    ("append ocean.zarr/temperature --from more.zarr --axis time", "`zarr append GROUP SRC --axis time`"),
+    (
+        "append ocean.zarr/temperature --from more.zarr --axis time",
+        "`zarr append GROUP SRC --axis time`",
+    ),
     ("get ocean.zarr/temperature --by-name lat=GFP", "`--sel lat=GFP`"),
     ("attrs ocean.zarr/temperature unit", "error: store"),
     ("attrs ocean.zarr/temperature unit", "no attribute `unit`; did you mean `units`?"),

@@ -105,8 +105,11 @@ fn advice_on_parameters(text: &str) -> Option<String> {
         return Some(format!("a level is written after a colon; did you mean `{name}:{level}`?"));
     }
     let configuration = if name == "transpose" {
-        let axes: Result<Vec<u64>, _> =
-            parameters.trim_matches(['[', ']']).split(',').map(|axis| axis.trim().parse()).collect();
+        let axes: Result<Vec<u64>, _> = parameters
+            .trim_matches(['[', ']'])
+            .split(',')
+            .map(|axis| axis.trim().parse())
+            .collect();
         let axes = axes.unwrap_or_else(|_| vec![1, 0]);
         let axes: Vec<String> = axes.iter().map(u64::to_string).collect();
         format!("{{\"order\": [{}]}}", axes.join(","))

@@ -340,8 +340,7 @@ async fn not_found(url: &str) -> Error {
     let at = url.to_owned();
     let there = spawn_blocking(move || Ok(what_is_there(&at))).await.ok().flatten();
     let there = there.map_or(String::new(), |there| format!("; {there}"));
-    let looked_for =
-        format!("`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`{there}");
+    let looked_for = format!("`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`{there}");
     Error::from(AccessError::NotFound { looked_for }).at_store(url)
 }
 
