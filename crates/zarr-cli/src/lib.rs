@@ -243,7 +243,6 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    let verb = first_command_name(&args).unwrap_or_default();
     let mut session = Session::new(registry, cli.global, program);
     let bound = session.bind_headers(&places);
     let is_terminal = io::stdout().is_terminal();
@@ -275,7 +274,7 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
                     if error.kind() == ErrorKind::NotFound
                         && error.hint_id() != Some("resume_copy") =>
                 {
-                    absent::explain(error, &session, &verb)
+                    absent::explain(error, &session, &first_command_name(&args).unwrap_or_default())
                 }
                 failure => failure,
             };

@@ -101,7 +101,8 @@ fn advice_on_parameters(text: &str) -> Option<String> {
             "the parameters of Blosc are written `blosc-CNAME-SHUFFLE:LEVEL`, as in `blosc-zstd-bitshuffle:5`".into(),
         );
     }
-    if let Ok(level) = parameters.parse::<i64>() {
+    let level = parameters.strip_prefix("level=").unwrap_or(parameters);
+    if let Ok(level) = level.parse::<i64>() {
         return Some(format!("a level is written after a colon; did you mean `{name}:{level}`?"));
     }
     let configuration = if name == "transpose" {
