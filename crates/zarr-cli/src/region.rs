@@ -324,6 +324,15 @@ impl Elements {
             .collect()
     }
 
+    /// The list of positions of each axis that has one.
+    #[cfg(feature = "plot")]
+    pub fn lists(&self) -> impl Iterator<Item = Option<&[u64]>> {
+        self.0.iter().map(|along| match along {
+            Along::Steps { .. } => None,
+            Along::List(list) => Some(&list[..]),
+        })
+    }
+
     /// They, axis by axis; nothing if an axis has a list.
     pub fn steps(&self) -> Option<Vec<zarr::tools::Steps>> {
         self.0
@@ -592,6 +601,30 @@ impl Item<'_> {
             len => self.bound(n, len - 1),
         }
     }
+}
+
+/// What selects the two parts of an axis that a range on both sides of its end has, as longitudes from 350 to 10 on a grid from 0 to 360.
+/// `None` for any other list of positions.
+#[cfg(feature = "plot")]
+pub(crate) fn two_selections(
+    axis: &zarr_plot::meaning::Axis,
+    list: &[u64],
+) -> Result<Option<[String; 2]>, Failure> {
+    let Some(end) = list.windows(2).position(|pair| pair[0] + 1 != pair[1]) else {
+        return Ok(None);
+    };
+    let (one, other) = list.split_at(end + 1);
+    let is_run = other.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+    let (Some(name), true) = (&axis.name, is_run) else { return Ok(None) };
+    let mut selections = Vec::new();
+    for part in [one, other] {
+        let (first, last) = (part[0], part[part.len() - 1]);
+        let text = |at: u64| Ok(axis.read(at..at + 1)?.map(|coordinate| coordinate.text(0)));
+        let ends: Result<_, zarr::Error> = text(first).and_then(|first| Ok((first, text(last)?)));
+        let (Some(first), Some(last)) = ends? else { return Ok(None) };
+        selections.push(format!("`--sel {name}={first}:{last}`"));
+    }
+    Ok(selections.try_into().ok())
 }
 
 #[cfg(test)]

@@ -598,6 +598,11 @@ impl Session {
         self.global.color
     }
 
+    /// Whether only errors are printed, and what a copy does not keep.
+    pub fn is_quiet(&self) -> bool {
+        self.global.quiet
+    }
+
     /// Whether what is printed is JSON.
     pub fn is_json(&self) -> bool {
         self.global.json

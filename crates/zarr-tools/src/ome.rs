@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, HashMap};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, Dialect, Json, Node, NodePath, Object};
 
+use crate::copy::Steps;
+
 /// What is converted.
 const OLD: &str = "0.4";
 const NEW: &str = "0.5";
@@ -225,6 +227,116 @@ pub(crate) fn has_image(attributes: &Object) -> bool {
             image.as_object().and_then(|image| image.get("datasets")?.as_array()).is_some()
         })
     })
+}
+
+/// The attributes of the group at `path` as a copy has them that cuts these parts out of its levels, and the levels whose
+/// transformations now place the part: those with a scale, and a translation or none (0.4 and 0.5, "multiscales").
+pub(crate) fn placed(
+    mut attributes: Object,
+    path: &NodePath,
+    parts: &BTreeMap<NodePath, Vec<Steps>>,
+) -> (Object, Vec<NodePath>) {
+    let mut levels = Vec::new();
+    let is_nested = attributes
+        .get(OME)
+        .and_then(Json::as_object)
+        .is_some_and(|ome| ome.contains("multiscales"));
+    let holder = if is_nested {
+        attributes.get(OME).and_then(Json::as_object).cloned()
+    } else {
+        Some(attributes.clone())
+    };
+    let Some(mut holder) = holder else { return (attributes, levels) };
+    let Some(images) = holder.get("multiscales").and_then(Json::as_array) else {
+        return (attributes, levels);
+    };
+    let images: Json = images
+        .iter()
+        .map(|image| placed_image(image, path, parts, &mut levels).unwrap_or_else(|| image.clone()))
+        .collect();
+    if levels.is_empty() {
+        return (attributes, levels);
+    }
+    holder.insert("multiscales", images);
+    if is_nested {
+        attributes.insert(OME, holder);
+    } else {
+        attributes = holder;
+    }
+    (attributes, levels)
+}
+
+/// An image as [`placed`] returns it; `None` if it has no list of levels.
+fn placed_image(
+    image: &Json,
+    group: &NodePath,
+    parts: &BTreeMap<NodePath, Vec<Steps>>,
+    levels: &mut Vec<NodePath>,
+) -> Option<Json> {
+    let mut image = image.as_object()?.clone();
+    let datasets: Json = image
+        .get("datasets")?
+        .as_array()?
+        .iter()
+        .map(|dataset| {
+            let Some((level, placed)) = placed_level(dataset, group, parts) else {
+                return dataset.clone();
+            };
+            levels.push(level);
+            placed
+        })
+        .collect();
+    image.insert("datasets", datasets);
+    Some(image.into())
+}
+
+/// A level whose transformations place the part that is cut out of it, and the path of its array.
+fn placed_level(
+    dataset: &Json,
+    group: &NodePath,
+    parts: &BTreeMap<NodePath, Vec<Steps>>,
+) -> Option<(NodePath, Json)> {
+    let mut dataset = dataset.as_object()?.clone();
+    let level = group.join(dataset.get("path")?.as_str()?).ok()?;
+    let part = parts.get(&level)?;
+    let transformations = dataset.get("coordinateTransformations")?.as_array()?;
+    let (scale, translation) = match transformations {
+        [scale] => (vector(scale, "scale")?, vec![0.0; part.len()]),
+        [scale, translation] => (vector(scale, "scale")?, vector(translation, "translation")?),
+        _ => return None,
+    };
+    // A scale is positive.
+    let is_backwards = part.iter().any(|steps| steps.step < 0);
+    if scale.len() != part.len() || translation.len() != part.len() || is_backwards {
+        return None;
+    }
+    let transformation = |kind: &str, numbers: Vec<f64>| {
+        let numbers: Json = numbers.into_iter().map(number).collect();
+        Json::from(Object::new().with("type", kind).with(kind, numbers))
+    };
+    let steps = || part.iter().zip(&scale);
+    let moved = steps().zip(&translation);
+    let moved = moved.map(|((steps, scale), moved)| moved + scale * steps.start as f64).collect();
+    let scale = steps().map(|(steps, scale)| scale * steps.step as f64).collect();
+    let transformations =
+        vec![transformation("scale", scale), transformation("translation", moved)];
+    dataset.insert("coordinateTransformations", transformations);
+    Some((level, dataset.into()))
+}
+
+/// The numbers of a transformation of this type.
+fn vector(transformation: &Json, kind: &str) -> Option<Vec<f64>> {
+    let transformation = transformation.as_object()?;
+    if transformation.get("type")?.as_str()? != kind {
+        return None;
+    }
+    transformation.get(kind)?.as_array()?.iter().map(Json::as_f64).collect()
+}
+
+/// A number as people write it: whole ones without a fraction.
+fn number(value: f64) -> Json {
+    let is_whole = value.fract() == 0.0 && value.abs() < 1e15;
+    if is_whole { Json::from(value as i64) } else { Json::from(value) }
 }
 
 /// The names of an image's axes.

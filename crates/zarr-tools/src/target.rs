@@ -283,7 +283,7 @@ fn check_dialect(hierarchy: &Hierarchy, dialect: Option<Dialect>) -> Result<()> 
         Some(dialect) if dialect != hierarchy.dialect() => {
             let (store, format) = (hierarchy.store().name(), hierarchy.format_name());
             let why = format!(
-                "{store} holds a hierarchy in {format}, which cannot contain nodes in {dialect}"
+                "{store} holds a hierarchy in {format}, which cannot contain nodes in {dialect}; choose another place, or erase this one first"
             );
             Err(AccessError::Argument(why).into())
         }

@@ -10,7 +10,7 @@ use zarr_plot::stats::Along;
 
 use crate::failure::Failure;
 use crate::human;
-use crate::region::items;
+use crate::region::{items, two_selections};
 use crate::session::Session;
 
 /// The attributes in which CF names other variables; those that say what each is for, as in `area: cells`, have a colon behind that.
@@ -160,9 +160,16 @@ fn select(
     }
     match along {
         Along::Steps { start, step, len } => Ok(Steps { start, step, len }),
-        Along::List(_) => Err(Failure::Usage(format!(
-            "{}: `{name}={selected}` selects several parts of the axis, but a copy takes one; copy each part separately",
-            place
-        ))),
+        Along::List(list) => {
+            let advice = match two_selections(axis, &list)? {
+                Some([one, other]) => format!(
+                    "copy {one} and {other} to two places, and join them with `zarr append --axis {name} --allow-overlap`"
+                ),
+                None => "copy each part to a place of its own".to_owned(),
+            };
+            Err(Failure::Usage(format!(
+                "{place}: `{name}={selected}` selects several parts of the axis, but a copy takes one; {advice}"
+            )))
+        }
     }
 }

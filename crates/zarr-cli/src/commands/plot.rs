@@ -16,7 +16,7 @@ use super::{Out, plot_json};
 use crate::failure::Failure;
 use crate::human;
 use crate::parse;
-use crate::region::{Elements, SelectionArgs};
+use crate::region::{Elements, SelectionArgs, two_selections};
 use crate::session::{self, Session, Target};
 use crate::terminal::plain;
 use crate::tty;
@@ -339,7 +339,7 @@ impl Plot {
             self.axis(subject, self.x.as_deref()).map_err(Failure::Usage)?,
             self.axis(subject, self.y.as_deref()).map_err(Failure::Usage)?,
         );
-        let along = along(elements).map_err(Failure::Usage)?;
+        let along = along(elements, &subject.axes)?;
         let view = View::of(&subject.axes, along, axes, self.bare)?;
         if view.along.iter().any(|along| along.len == 0) {
             return Err(Failure::usage("there are no elements to show"));
@@ -681,12 +681,18 @@ fn arrays(node: &Node) -> Result<Vec<Array>, Failure> {
     Ok(found)
 }
 
-fn along(elements: &Elements) -> Result<Vec<Along>, String> {
+fn along(elements: &Elements, axes: &[zarr_plot::meaning::Axis]) -> Result<Vec<Along>, Failure> {
     let Some(steps) = elements.steps() else {
-        return Err(
-            "a picture needs evenly spaced elements along each axis, as in 0:9:2, not a list"
-                .into(),
-        );
+        for (axis, list) in axes.iter().zip(elements.lists()) {
+            if let Some([one, other]) = two_selections(axis, list.unwrap_or_default())? {
+                return Err(Failure::Usage(format!(
+                    "the selection is on both sides of the axis's end, and a picture shows one part; draw {one} or {other}"
+                )));
+            }
+        }
+        return Err(Failure::usage(
+            "a picture needs evenly spaced elements along each axis, as in 0:9:2, not a list",
+        ));
     };
     Ok(steps
         .iter()

@@ -98,7 +98,11 @@ impl Rename {
                 "the root cannot be the new path; `zarr copy` makes a hierarchy of a node"
                     .to_owned()
             } else if new == old {
-                format!("{old} already has this path")
+                let group = old.parent().unwrap_or_else(NodePath::root);
+                format!(
+                    "{old} already has this path, as NEW begins at {group}; to move it to another group, name the hierarchy as TARGET and pass --path {}",
+                    old.relative()
+                )
             } else {
                 format!("{new} is inside {old}; choose a path outside")
             };

@@ -41,9 +41,6 @@ pub(crate) struct Validate {
     /// Check each chunk that is read against the lines of FILE, as `zarr checksum --manifest --chunks` prints for the same TARGET
     #[arg(long, value_name = "FILE")]
     manifest: Option<String>,
-    /// Omit notes
-    #[arg(long, short)]
-    quiet: bool,
 }
 
 impl Validate {
@@ -75,7 +72,7 @@ impl Validate {
                 &how,
                 &mut |p| {
                     if p.kind.is_note() {
-                        if !self.quiet {
+                        if !session.is_quiet() {
                             notes.push(p.to_json());
                         }
                     } else if written.is_ok() {
@@ -102,7 +99,7 @@ impl Validate {
         let report =
             zarr::tools::validate::validate(&url, &self.target.path, &options, &how, &mut |p| {
                 unchecked += u64::from(p.kind == ProblemKind::NotChecked);
-                if written.is_ok() && !(self.quiet && p.kind.is_note()) {
+                if written.is_ok() && !(session.is_quiet() && p.kind.is_note()) {
                     written = writeln!(out, "{}", line(p));
                 }
             })?;

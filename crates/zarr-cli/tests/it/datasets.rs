@@ -602,3 +602,73 @@ fn head_prints_the_first_rows_of_each_array() {
         "{\"rain\":[[0.0,1.0,2.0,-1.0]]}\n"
     );
 }
+
+/// OME-Zarr 0.4 and 0.5, "multiscales": the translation of each level says where its first element is.
+#[test]
+fn a_part_of_an_image_is_where_it_was_in_every_level() {
+    for (format, levels) in [("v2", "multiscales"), ("v3", "ome.multiscales")] {
+        let folder = Folder::new();
+        folder.good(&format!("create i.zarr --group --format {format}"));
+        let axes = r#""axes":[{"name":"y","type":"space"},{"name":"x","type":"space"}]"#;
+        let datasets = r#""datasets":[
+            {"path":"0","coordinateTransformations":[{"type":"scale","scale":[0.5,0.25]}]},
+            {"path":"1","coordinateTransformations":[{"type":"scale","scale":[1,0.5]},{"type":"translation","translation":[0.25,0.125]}]}]"#;
+        let images = format!(r#"[{{"version":"0.4",{axes},{datasets}}}]"#);
+        let ome = match format {
+            "v2" => format!("multiscales={images}"),
+            _ => format!(r#"ome={{"version":"0.5","multiscales":{images}}}"#),
+        };
+        let set = folder.command("attrs i.zarr --set").arg(ome).output().unwrap();
+        assert!(set.status.success());
+        for (level, side) in [(0, 40), (1, 20)] {
+            let names = if format == "v3" { "--dims y,x" } else { "" };
+            folder.good(&format!(
+                "create i.zarr/{level} --shape {side},{side} --dtype uint8 {names}"
+            ));
+        }
+        let cut = folder.run("copy i.zarr c.zarr --sel y=10:14.5,x=6:8");
+        assert_eq!(cut.code, 0, "{}", cut.err);
+        let json = folder.good("attrs c.zarr --json").json();
+        let mut found = &json;
+        for name in levels.split('.') {
+            found = found.as_object().unwrap().get(name).unwrap();
+        }
+        let datasets = found.as_array().unwrap()[0].as_object().unwrap().get("datasets").unwrap();
+        let transformations = |level: usize| {
+            let dataset = datasets.as_array().unwrap()[level].as_object().unwrap();
+            dataset.get("coordinateTransformations").unwrap().to_string()
+        };
+        assert_eq!(
+            transformations(0),
+            r#"[{"type":"scale","scale":[0.5,0.25]},{"type":"translation","translation":[10,6]}]"#
+        );
+        assert_eq!(
+            transformations(1),
+            r#"[{"type":"scale","scale":[1,0.5]},{"type":"translation","translation":[10.25,6.125]}]"#
+        );
+        assert!(!cut.err.contains("not kept"), "{}", cut.err);
+    }
+}
+
+#[test]
+fn a_range_around_the_end_of_the_longitudes_is_answered_by_its_two_parts() {
+    let folder = Folder::new();
+    folder.good("create m.zarr --group");
+    folder.good("create m.zarr/t --shape 36 --dtype int16 --dims lon");
+    folder
+        .good("create m.zarr/lon --shape 36 --dtype float64 --dims lon --attr units=degrees_east");
+    let degrees: Vec<String> = (0..36).map(|n| (10 * n).to_string()).collect();
+    put(&folder, "m.zarr/lon", &format!("[{}]", degrees.join(",")));
+    put(&folder, "m.zarr/t", &format!("[{}]", degrees.join(",")));
+    let said = folder.bad("copy m.zarr c.zarr --sel lon=-20:30", 2);
+    let advice = "copy `--sel lon=340:350` and `--sel lon=0:30` to two places, and join them with `zarr append --axis lon --allow-overlap`";
+    assert!(said.contains(advice), "{said}");
+    let said = folder.bad("plot m.zarr/t --sel lon=-20:30 -o m.png", 2);
+    assert!(said.contains("draw `--sel lon=340:350` or `--sel lon=0:30`"), "{said}");
+    folder.good("copy m.zarr c.zarr --sel lon=340:350");
+    folder.good("copy m.zarr d.zarr --sel lon=0:30");
+    let appended = folder.run("append c.zarr d.zarr --axis lon --allow-overlap");
+    assert_eq!(appended.code, 0, "{}", appended.err);
+    let joined = folder.good("get c.zarr/t --json").text().to_owned();
+    assert!(joined.contains("340") && joined.contains("30"), "{joined}");
+}

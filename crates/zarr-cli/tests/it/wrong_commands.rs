@@ -47,7 +47,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("get ocean.zarr/temperature -o out.xlsx", "pass --format"),
     ("get ocean.zarr/temperature -o nowhere/out.npy", "cannot write the file of --output"),
     ("head ocean.zarr/temperature --rows four", "expected a whole number"),
-    ("info ocean.zarr --threads -1", "expected a whole number"),
+    ("info ocean.zarr --threads four", "expected a whole number"),
     ("diff ocean.zarr more.zarr --limit 1.5", "expected a whole number"),
     // Creating and writing.
     ("create new.zarr/x --dtype float32", "--shape"),
@@ -238,7 +238,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("serve ocean.zarr --host 0.0.0.0", "pass --bind 0.0.0.0"),
     ("serve ocean.zarr --bind 0.0.0.0:8080", "`--bind 0.0.0.0 --port 8080`"),
     ("serve ocean.zarr --bind example.org", "expected an IP address"),
-    ("serve ocean.zarr --port 99999", "is not in 0..=65535"),
+    ("serve ocean.zarr --port 99999", "too large: expected at most 65535"),
     ("stats ocean.zarr/temperature --groupby time.month", "did you mean `--axis time`"),
     ("info ocean.zarr lat temperature", "unexpected argument 'temperature'"),
     (

@@ -1,5 +1,7 @@
 //! Describes a node in another dialect at its own place, so that its chunks need not be touched.
 
+use std::collections::BTreeMap;
+
 use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, Hierarchy, Node, Result};
@@ -32,7 +34,8 @@ pub(crate) fn in_place(
     let Node::Array(array) = node else {
         target.check_group(node.path(), &node.attributes())?;
         let keep = options.keep_attributes;
-        let documents = node_copy::documents(node, target, node.path(), None, keep)?;
+        let documents =
+            node_copy::documents(node, target, node.path(), None, keep, &BTreeMap::new())?;
         let mut told = Told::default();
         told.add(node, target, None, keep);
         return Ok(InPlace { documents, told, obstacle: None });
@@ -82,7 +85,14 @@ impl InPlace {
         let keep = options.keep_attributes;
         let mut told = Told::default();
         told.add(node, target, Some(&described), keep);
-        let documents = node_copy::documents(node, target, array.path(), Some(described), keep)?;
+        let documents = node_copy::documents(
+            node,
+            target,
+            array.path(),
+            Some(described),
+            keep,
+            &BTreeMap::new(),
+        )?;
         let metadata = parsed_documents(target, array.path(), &documents)?;
         let source = array.metadata();
         let obstacle = match as_stored::obstacle(array, &metadata, target, None) {

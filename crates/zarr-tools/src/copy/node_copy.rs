@@ -1,5 +1,7 @@
 //! Describes the copy of a node without copying it: for a view of a hierarchy in another dialect.
 
+use std::collections::BTreeMap;
+
 use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
@@ -9,7 +11,7 @@ use zarr_core::{
 use super::check::{Neighbours, groups_above, planned};
 use super::describe::Described;
 use super::plan::parsed_documents;
-use super::{CopyOptions, attributes_for, standard};
+use super::{CopyOptions, Steps, attributes_for, standard};
 use crate::ome;
 
 /// What a node becomes in another hierarchy, as [`copy`](super::copy()) writes it.
@@ -67,15 +69,20 @@ pub fn node_copy(
     Ok(NodeCopy { documents, metadata, leaves_holes, not_kept })
 }
 
-/// The documents of the copy of a node, the one that makes it a node first. None for an array that is not described.
+/// The documents of the copy of a node, the one that makes it a node first. None for an array that is not described. `parts` are what
+/// is copied of arrays that are not copied whole.
 pub(super) fn documents(
     node: &Node,
     target: &Hierarchy,
     to: &NodePath,
     described: Option<Described>,
     keep_attributes: bool,
+    parts: &BTreeMap<NodePath, Vec<Steps>>,
 ) -> Result<Documents> {
-    let attributes = group_attributes(node, target, keep_attributes);
+    let mut attributes = group_attributes(node, target, keep_attributes);
+    if !keep_attributes && matches!(node, Node::Group(_)) {
+        attributes = ome::placed(attributes, node.path(), parts).0;
+    }
     let attributes = attributes_for(attributes, node.hierarchy().dialect(), target);
     documents_of(node, attributes, target, to, described)
 }

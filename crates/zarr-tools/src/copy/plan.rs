@@ -334,11 +334,15 @@ pub(super) fn planned_anew(
     let neighbours = Neighbours::of(of_all, &above, from.dialect(), options);
     let mut plan = Plan::new((source, &nodes), target, at, (options, options.to_json()));
     plan.told = told;
-    let images: HashSet<&NodePath> = nodes
-        .iter()
-        .filter(|node| matches!(node, Node::Group(_)) && ome::has_image(&node.attributes()))
-        .map(Node::path)
-        .collect();
+    let groups = || nodes.iter().filter(|node| matches!(node, Node::Group(_)));
+    let images: HashSet<&NodePath> =
+        groups().filter(|node| ome::has_image(&node.attributes())).map(Node::path).collect();
+    let placed: HashSet<NodePath> = if options.keep_attributes {
+        HashSet::new()
+    } else {
+        let levels = |node: &Node| ome::placed(node.attributes(), node.path(), &options.regions).1;
+        groups().flat_map(levels).collect()
+    };
     let (mut documents, mut of_arrays) = (Vec::new(), Vec::new());
     for node in &nodes {
         let path = node.path().clone();
@@ -370,8 +374,11 @@ pub(super) fn planned_anew(
         let begins_later = options
             .regions
             .get(&path)
-            .is_some_and(|region| region.iter().any(|steps| steps.start > 0 || steps.step > 1));
-        if begins_later && let Some(image) = path.ancestors().find(|above| images.contains(above)) {
+            .is_some_and(|region| region.iter().any(|steps| steps.start > 0 || steps.step != 1));
+        if begins_later
+            && !placed.contains(&path)
+            && let Some(image) = path.ancestors().find(|above| images.contains(above))
+        {
             plan.told.not_kept.push(format!(
                 "{path}: the position and scale of the part: the coordinate transformations of {image} stay those of the whole image"
             ));
@@ -390,7 +397,7 @@ pub(super) fn planned_anew(
         if has_copies {
             plan.consolidated.push(to.clone());
         }
-        documents.push(plan.add(node, target, to, described, role)?);
+        documents.push(plan.add(node, target, to, described, role, options)?);
     }
     if with_files {
         let unused = unused_dimensions(from, nodes.iter(), &all)?;
@@ -591,11 +598,12 @@ impl Plan {
         to: NodePath,
         described: Option<Described>,
         role: Role,
+        options: &CopyOptions<'_>,
     ) -> Result<Vec<PlannedDocument>> {
         let of_array = described.as_ref().map(|it| (it.leaves_holes, it.region.clone()));
         let is_verbatim = described.as_ref().is_some_and(|it| it.verbatim.is_some());
         let keep = self.asked.contains(KEEP_ATTRIBUTES);
-        let documents = node_copy::documents(node, target, &to, described, keep)?;
+        let documents = node_copy::documents(node, target, &to, described, keep, &options.regions)?;
         let documents = in_order(&to, documents, role);
         let (Node::Array(array), Some((leaves_holes, region))) = (node, of_array) else {
             return Ok(documents);
