@@ -21,7 +21,7 @@ const LOOKED_INTO: usize = 50;
 const ABOVE: usize = 16;
 
 /// The failure of a command that found nothing, with what is there instead.
-pub(crate) fn explain(error: Error, session: &Session) -> Failure {
+pub(crate) fn explain(error: Error, session: &Session, verb: &str) -> Failure {
     let options = session.options().map(OpenOptions::any_dialect);
     let Ok(options) = options else { return Failure::Zarr(error) };
     // Copies of documents that were asked for are not looked for elsewhere.
@@ -31,10 +31,10 @@ pub(crate) fn explain(error: Error, session: &Session) -> Failure {
     // The query of a web address may be secret, and is not in the error.
     let url = error.store().filter(|url| split_query(url).1.is_empty());
     let found = url.and_then(|url| match error.path() {
-        Some(path) => in_hierarchy(url, path, &options)
+        Some(path) => in_hierarchy(url, path, &options, verb)
             .map(|why| (why, ErrorKind::NotFound))
             .or_else(|| other(url, &options)),
-        None => at_url(url, &options),
+        None => at_url(url, &options, verb),
     });
     match found {
         Some((why, kind)) => Failure::Absent { error: Box::new(error), why, kind },
@@ -63,16 +63,27 @@ fn conversion(url: &str) -> String {
 }
 
 /// What there is instead of the node at `path`, if it is indeed not there.
-fn in_hierarchy(url: &str, path: &NodePath, options: &OpenOptions) -> Option<String> {
+fn in_hierarchy(url: &str, path: &NodePath, options: &OpenOptions, verb: &str) -> Option<String> {
     let (hierarchy, base) = zarr::locate(url, options).ok()?;
     match hierarchy.node(path) {
-        Err(e) if base.is_root() && e.kind() == ErrorKind::NotFound => no_node(&hierarchy, path),
+        Err(e) if base.is_root() && e.kind() == ErrorKind::NotFound => {
+            no_node(&hierarchy, path, verb)
+        }
         _ => None,
     }
 }
 
 /// What to write for what was meant to be no path: coordinates, or the file of the output.
-fn advice_on_name(name: &str) -> String {
+fn advice_on_name(name: &str, verb: &str) -> String {
+    let is_number = name.parse::<f64>().is_ok();
+    match verb {
+        "put" if is_number => return format!("; to write one value, pass `--value {name}`"),
+        "head" if is_number => return format!("; did you mean `-n {name}`?"),
+        _ if HAVE_REGIONS.contains(&verb) && is_region(name) => {
+            return format!("; did you mean `--region {name}`?");
+        }
+        _ => {}
+    }
     if name.contains('=') {
         return "; join coordinates with commas, as in `--sel lat=50,lon=10`".into();
     }
@@ -86,12 +97,34 @@ fn advice_on_name(name: &str) -> String {
         "png" | "svg" | "jsonl" | "tif" | "tiff" => {
             format!("; to write a file, pass `--output {name}`")
         }
+        "pdf" | "eps" | "jpg" | "jpeg" | "gif" | "webp" | "html" if verb == "plot" => {
+            let stem = Path::new(name).with_extension("");
+            let stem = stem.display();
+            format!("; pictures are .png or .svg; pass `-o {stem}.png` or `-o {stem}.svg`")
+        }
         _ => String::new(),
     }
 }
 
+/// Commands with `--region`.
+const HAVE_REGIONS: [&str; 5] = ["get", "put", "stats", "plot", "copy"];
+
+/// Whether a text is meant to be a region: `0,:,:`, `3:5`, `...,-1`.
+fn is_region(text: &str) -> bool {
+    let is_of_region = |c: char| c.is_ascii_digit() || ":,.-[] ".contains(c);
+    text.contains([':', ',']) && text.chars().all(is_of_region) || text.parse::<i64>().is_ok()
+}
+
+/// What to write for a node that is indexed as in Python: `temperature[0,:,:]`.
+fn advice_on_index(hierarchy: &Hierarchy, path: &NodePath, verb: &str) -> Option<String> {
+    let (node, region) = path.name()?.strip_suffix(']')?.split_once('[')?;
+    let node = path.parent()?.child(node).ok()?;
+    let is_meant = HAVE_REGIONS.contains(&verb) && hierarchy.node(&node).is_ok();
+    is_meant.then(|| format!("; did you mean `{node}` with `--region {region}`?"))
+}
+
 /// What is wrong with the path of a node that is not there.
-fn no_node(hierarchy: &Hierarchy, path: &NodePath) -> Option<String> {
+fn no_node(hierarchy: &Hierarchy, path: &NodePath, verb: &str) -> Option<String> {
     let mut above = path.parent()?;
     let node = loop {
         match hierarchy.node(&above) {
@@ -102,7 +135,7 @@ fn no_node(hierarchy: &Hierarchy, path: &NodePath) -> Option<String> {
     };
     let group = match node {
         Node::Array(_) => {
-            let advice = advice_on_name(path.name().unwrap_or_default());
+            let advice = advice_on_name(path.name().unwrap_or_default(), verb);
             return Some(format!(
                 "there is no node {path}: {above} is an array and has no children{advice}"
             ));
@@ -127,7 +160,7 @@ fn no_node(hierarchy: &Hierarchy, path: &NodePath) -> Option<String> {
         Some(place) => format!(
             "; {place} is a place of its own, but what follows TARGET is the path of a node inside it: run the command once for each place, or compare the two with `zarr diff`"
         ),
-        None => meaning(meant.as_ref()),
+        None => advice_on_index(hierarchy, path, verb).unwrap_or_else(|| meaning(meant.as_ref())),
     };
     Some(format!("there is no node {path}; {above} {has}{advice}"))
 }
@@ -148,16 +181,18 @@ fn elsewhere(hierarchy: &Hierarchy, path: &NodePath) -> Option<NodePath> {
 }
 
 /// What is at a URL where no hierarchy is, and what kind of failure that makes.
-fn at_url(url: &str, options: &OpenOptions) -> Option<(String, ErrorKind)> {
+fn at_url(url: &str, options: &OpenOptions, verb: &str) -> Option<(String, ErrorKind)> {
     if let Ok((found, _)) = zarr::locate(url, options) {
         let format = found.format_name();
-        let why = format!("it holds a hierarchy in {format}, not in the format that --as names");
+        let why = format!(
+            "the hierarchy is in {format}, not in the format given with --as; leave out --as to read it"
+        );
         return Some((why, ErrorKind::NotFound));
     }
     if let Some(other) = other(url, options) {
         return Some(other);
     }
-    let why = match above(url, options) {
+    let why = match above(url, options, verb) {
         Some(why) => why,
         None => match local(url) {
             Some(path) => on_disk(&path, url, options),
@@ -168,7 +203,7 @@ fn at_url(url: &str, options: &OpenOptions) -> Option<(String, ErrorKind)> {
 }
 
 /// What is wrong with a URL inside a hierarchy: the topmost one above it.
-fn above(url: &str, options: &OpenOptions) -> Option<String> {
+fn above(url: &str, options: &OpenOptions, verb: &str) -> Option<String> {
     let (mut base, mut names) = (url.to_owned(), Vec::new());
     let mut found = None;
     for _ in 0..ABOVE {
@@ -185,7 +220,7 @@ fn above(url: &str, options: &OpenOptions) -> Option<String> {
         }
     }
     let (hierarchy, path) = found?;
-    let why = no_node(&hierarchy, &path)?;
+    let why = no_node(&hierarchy, &path, verb)?;
     Some(format!("in the hierarchy {} {why}", hierarchy.store().name()))
 }
 

@@ -1,7 +1,10 @@
 //! Reads the chunks, shards and codecs that `zarr copy` gives by the names of arrays and dimensions, or as sizes.
 
+use zarr::codec::ChunkContext;
 use zarr::tools::{CodecRule, ShapeRule, WHOLE_AXIS};
+use zarr::{CoreType, MetadataError, Registry};
 
+use crate::failure::Failure;
 use crate::parse::{self, Shape};
 
 /// What one `--chunks` or `--shards` gives.
@@ -139,6 +142,25 @@ pub(crate) fn codecs(
         }
     }
     Ok((all, rules))
+}
+
+/// Refuses a codec that is wrong for every array: its level, which no source or target is to blame for.
+///
+/// # Errors
+/// With the option, the limit and what was given.
+pub(crate) fn check_codec(text: &str, registry: &Registry) -> Result<(), Failure> {
+    let spec = zarr::tools::codec(text)?;
+    // Almost every codec takes these elements; what the array has is looked at when its metadata are made.
+    let context = ChunkContext::new(CoreType::Float64, vec![1]);
+    let Err(MetadataError::Invalid { member, why }) = registry.build_codec(&spec, &context) else {
+        return Ok(());
+    };
+    let parameter = member.rsplit(": ").next().unwrap_or(&member);
+    // Parameters that were not given may be ones that follow from the array.
+    if text.starts_with('{') || !spec.configuration.contains(parameter) {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!("--codec {text}: {parameter}: {why}")))
 }
 
 /// The array and its codec, if the text begins with the name of an array, and what follows the colon may be a codec: the

@@ -9,6 +9,8 @@ use zarr::{AccessError, Cause, CodecError, Error, ErrorKind, Json, Object, Store
 pub(crate) enum Failure {
     /// The answer is no.
     No(String),
+    /// The answer is no, and what was asked for was probably meant otherwise.
+    NoSuch(String),
     /// The answer is no, as far as it goes: something could not be read.
     Unread(String),
     /// The request cannot be: the command line or the input is wrong.
@@ -38,7 +40,7 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Closed => 0,
-            Failure::No(_) => 1,
+            Failure::No(_) | Failure::NoSuch(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Zarr(error) => error.kind().exit_code(),
             Failure::Absent { kind, .. } => kind.exit_code(),
@@ -51,7 +53,10 @@ impl Failure {
     pub fn message(&self) -> Option<String> {
         Some(match self {
             Failure::Closed | Failure::AlreadyReported(_) => return None,
-            Failure::No(why) | Failure::Unread(why) | Failure::Usage(why) => why.clone(),
+            Failure::No(why)
+            | Failure::NoSuch(why)
+            | Failure::Unread(why)
+            | Failure::Usage(why) => why.clone(),
             Failure::Zarr(error) => error.to_string(),
             Failure::Absent { error, why, .. } => match error.store() {
                 Some(store) => format!("store {store}: {why}"),
@@ -73,7 +78,7 @@ impl Failure {
     pub fn json(&self) -> Option<Json> {
         let (kind, error) = match self {
             Failure::Closed | Failure::AlreadyReported(_) => return None,
-            Failure::No(_) => ("no", None),
+            Failure::No(_) | Failure::NoSuch(_) => ("no", None),
             Failure::Usage(_) => (ErrorKind::Argument.name(), None),
             Failure::Zarr(error) => (error.kind().name(), Some(error)),
             Failure::Absent { error, kind, .. } => (kind.name(), Some(&**error)),

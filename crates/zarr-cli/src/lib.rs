@@ -116,6 +116,13 @@ fn first_command<'a>(words: impl IntoIterator<Item = &'a str>) -> Option<clap::C
     Some(command.clone())
 }
 
+/// The name of the first command that the words of a command line name, with none of its options made.
+fn first_command_name(args: &[OsString]) -> Option<String> {
+    let program = command();
+    let mut words = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    words.find_map(|word| Some(program.find_subcommand(word)?.get_name().to_owned()))
+}
+
 /// What follows the options in a command's help: its own text, and where the options of every command are, which short help leaves out.
 fn after_help(own: &str) -> String {
     let own = unfolded(own);
@@ -208,7 +215,7 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
     let parsed = parser.try_get_matches_from_mut(&args);
     let parsed = parsed.map_err(|error| match error.kind() {
         clap::error::ErrorKind::InvalidUtf8 => parser.error(error.kind(), not_utf8(&args)),
-        clap::error::ErrorKind::InvalidSubcommand => words::suggest(error),
+        clap::error::ErrorKind::InvalidSubcommand => words::suggest(error, &args),
         clap::error::ErrorKind::UnknownArgument => words::suggest_option(error, &args),
         clap::error::ErrorKind::ArgumentConflict => words::suggest_one_option(error),
         _ => error,
@@ -267,7 +274,7 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
                     if error.kind() == ErrorKind::NotFound
                         && error.hint_id() != Some("resume_copy") =>
                 {
-                    absent::explain(error, &session)
+                    absent::explain(error, &session, &first_command_name(&args).unwrap_or_default())
                 }
                 failure => failure,
             };

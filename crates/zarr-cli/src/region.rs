@@ -431,7 +431,18 @@ impl Elements {
             if axes[axis].is_some() {
                 return Err(at(format!("duplicate name: {whose}")));
             }
-            axes[axis] = Some(along(selected.trim(), &whose, shape[axis]).map_err(at)?);
+            axes[axis] = Some(along(selected.trim(), &whose, shape[axis]).map_err(|why| {
+                let by_coordinate =
+                    cfg!(feature = "plot") && selected.contains(char::is_alphabetic);
+                at(if by_coordinate {
+                    format!(
+                        "{why}; --sel selects by coordinate or label: `--sel {name}={}`",
+                        selected.trim()
+                    )
+                } else {
+                    why
+                })
+            })?);
         }
         let axes = axes.into_iter().zip(shape);
         Ok(Elements(axes.map(|(along, &len)| along.unwrap_or(Along::range(0, len))).collect()))

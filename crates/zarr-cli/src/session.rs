@@ -633,6 +633,13 @@ impl Session {
         }
     }
 
+    /// Says on standard error what changes the meaning of the output, so in a pipe, too.
+    pub fn remark(&self, what: &str) {
+        if !self.global.quiet && !self.global.json {
+            self.say(&printable(what));
+        }
+    }
+
     /// Says something on standard error, if a person reads it.
     pub fn talk(&self, what: &str) {
         let is_read = self.global.verbose || io::stderr().is_terminal() && !self.global.quiet;

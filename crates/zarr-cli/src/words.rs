@@ -59,12 +59,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         &["get", "stats", "plot", "copy"],
         "--sel time=2023-01,lat=50",
     ),
-    (&["--channel"], &["plot"], "--channels DAPI,2"),
-    (
-        &["--channel", "--c", "--z", "--t", "--slice", "--index", "--level", "--isel"],
-        &["get", "stats", "plot"],
-        "--by-name c=1,z=0",
-    ),
+    (&["--slice", "--index", "--isel"], &["get", "stats", "plot"], "--by-name c=1,z=0"),
     (
         &["--start", "--stop", "--offset", "--count", "--limit", "-r"],
         &["get", "stats", "plot"],
@@ -75,7 +70,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["-t", "--v2", "--v3"], &["copy", "migrate"], "--to v3"),
     (&["--vmin", "--vmax", "--clim", "--min", "--max"], &["plot"], "--range 240,310"),
     (&["--dim", "--dimension", "--append-dim", "--along"], &["append", "stats"], "--axis time"),
-    (&["--by", "--groupby", "--over"], &["stats"], "--axis time"),
+    (&["--over"], &["stats"], "--axis time"),
     (
         &["--zarr-version", "--zarr-format", "--format", "--dialect"],
         &["copy", "migrate"],
@@ -110,11 +105,153 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
 /// Options for a file of elements, which `zarr put` and `zarr append` read from standard input.
 const INPUT: &[&str] = &["--input", "-i", "--file", "--from", "--data"];
 
-/// Options for one element of several along an axis, as the brightest along z.
-const PROJECTION: &[&str] = &["--mip", "--project", "--projection"];
-
 /// Options of `zarr repair` for what `zarr sync` does.
 const REPAIR_FROM: &[&str] = &["--from", "--source", "--backup"];
+
+/// What is grouped by in other programs, and is no axis: parts of dates.
+const PARTS_OF_DATES: &[&str] = &["month", "season", "year", "day", "hour", "dayofyear"];
+
+/// What was typed with an option that a command does not have.
+struct Typed<'a> {
+    command: &'a str,
+    option: &'a str,
+    /// The option's value, if there is one that can be repeated in a shell as it is.
+    value: Option<&'a str>,
+    /// The first place, or what help calls it.
+    target: &'a str,
+}
+
+impl<'a> Typed<'a> {
+    /// Finds the option and what belongs to it in a command line.
+    fn new(command: &'a str, option: &'a str, args: &'a [OsString]) -> Typed<'a> {
+        let words: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
+        let at = words.iter().position(|word| {
+            word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        });
+        let joined = at.and_then(|at| words[at].split_once('=')).map(|(_, value)| value);
+        let next = at.map(|at| at + 1).filter(|_| joined.is_none());
+        let behind = next.and_then(|next| words.get(next).copied());
+        let value = joined.or(behind.filter(|word| !word.starts_with('-')));
+        let name_at = words.iter().position(|word| !word.starts_with('-')).unwrap_or(0);
+        let target = words.iter().enumerate().skip(name_at + 1).find(|(n, word)| {
+            !word.starts_with('-') && (Some(*n) != next || words.len() == *n + 1)
+        });
+        let is_repeatable = |text: &&str| is_plain(text);
+        let target = target.map(|(_, word)| *word).filter(is_repeatable).unwrap_or("TARGET");
+        let is_value = |value: &&str| is_plain(value) && *value != target;
+        Typed { command, option, value: value.filter(is_value), target }
+    }
+
+    fn value_or(&self, example: &'a str) -> &'a str {
+        self.value.unwrap_or(example)
+    }
+
+    /// What to write, in the words that were typed.
+    fn answer(&self, has_sel: bool) -> Option<String> {
+        let Typed { command, option, target, .. } = *self;
+        Some(match (command, option) {
+            ("plot", "--channel") => meant(&format!("--channels {}", self.value_or("DAPI,2"))),
+            (
+                "get" | "stats" | "put" | "plot",
+                "--channel" | "--channels" | "--c" | "--z" | "--t",
+            ) => {
+                let axis = if option.starts_with("--c") { "c" } else { &option[2..] };
+                let is_label = self.value_or("GFP").parse::<i64>().is_err() && axis == "c";
+                match (is_label && has_sel, self.value) {
+                    (true, _) => meant(&format!("--sel c={}", self.value_or("GFP"))),
+                    (false, value) => meant(&format!("--by-name {axis}={}", value.unwrap_or("0"))),
+                }
+            }
+            ("get" | "stats" | "plot" | "info" | "head", "--level" | "--resolution") => {
+                let level = self.value_or("1");
+                format!(
+                    "a level has a path of its own; did you mean `zarr {command} {target}/{level}`?"
+                )
+            }
+            ("plot" | "get" | "info", "--well") => {
+                let well = self.value.filter(|well| well.contains('/')).unwrap_or("A/1");
+                format!(
+                    "a field of a well has a path of its own; did you mean `zarr {command} {target}/{well}/0`?"
+                )
+            }
+            ("stats", "--mean" | "--min" | "--max" | "--std" | "--sum" | "--count") => {
+                let what = &option[2..];
+                format!("{what} is printed anyway: `zarr stats {target}`")
+            }
+            ("stats", "--median") => meant("--percentile 50"),
+            ("stats", "--group-by" | "--groupby" | "--by") => {
+                let by = self.value_or("time");
+                let part = by.strip_prefix("time.").unwrap_or(by);
+                if PARTS_OF_DATES.contains(&part) {
+                    format!(
+                        "did you mean `--axis time`, a line for each time? One month is `--sel time=2020-03`; xarray groups: `groupby(\"time.{part}\")`"
+                    )
+                } else {
+                    meant(&format!("--axis {by}"))
+                }
+            }
+            ("attrs", "--get" | "--key" | "--show") => {
+                meant(&format!("zarr attrs {target} {}", self.value_or("units")))
+            }
+            ("info", "--chunks" | "--shape" | "--dtype" | "--codecs" | "--shards") => format!(
+                "`zarr info {target}` prints the {} of an array anyway, `zarr ls -lR {target}` those of all",
+                &option[2..]
+            ),
+            ("copy", "--output" | "-o" | "--out" | "--target" | "--dest") => {
+                format!(
+                    "the copy's place follows its source: `zarr copy {target} {}`",
+                    self.value_or("DST")
+                )
+            }
+            ("create", "--like") => format!(
+                "`zarr info {}` prints the shape, chunks, type and codecs to give; `zarr copy` copies elements, too",
+                self.value_or("OTHER")
+            ),
+            ("rm", "-r" | "-R" | "-f" | "-y" | "--recursive" | "--yes" | "--no-confirm") => {
+                format!(
+                    "{option} is not needed: all below the node is erased, and nothing is asked"
+                )
+            }
+            ("tree", "--depth" | "-L" | "--max-depth" | "--level") => format!(
+                "`zarr ls {target}` lists one level, `zarr tree {target}/GROUP` draws one group"
+            ),
+            ("plot", "--title") => format!(
+                "the title is the attribute `long_name`: `zarr attrs {target} --set long_name={}`",
+                self.value_or("TITLE")
+            ),
+            ("get", "--mean" | "--max")
+            | ("plot", "--mean")
+            | ("get" | "plot", "--mip" | "--project" | "--projection") => {
+                let how = if option == "--mean" { "mean" } else { "max" };
+                format!("in Python: `zarrkit.open(TARGET)[0, 1].{how}(axis=0)`")
+            }
+            ("migrate", "v2" | "v3" | "2" | "3") => meant(&format!("--to {option}")),
+            ("repair", option) if REPAIR_FROM.contains(&option) => {
+                "`zarr sync COPY TARGET` restores what is damaged from a copy".into()
+            }
+            ("put" | "append", option) if INPUT.contains(&option) => {
+                "elements come from standard input: `--format npy < values.npy`".into()
+            }
+            ("validate", "--fix" | "--repair") => {
+                "`zarr repair TARGET` says what it would do, `--apply` does it".into()
+            }
+            ("repair", "--dry-run" | "-n") => "nothing is written without `--apply`".into(),
+            (_, option) if !option.starts_with('-') && option.contains('=') && has_sel => {
+                "join coordinates with commas, as in `--sel lat=50,lon=10`".into()
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Whether a text can stand in a shell, and in a message, as it is.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-./:,=+@%".contains(c))
+}
+
+fn meant(what: &str) -> String {
+    format!("did you mean `{what}`?")
+}
 
 /// Names the option that does what an unknown one says, in place of those that are merely spelled alike.
 pub(crate) fn suggest_option(mut error: clap::Error, args: &[OsString]) -> clap::Error {
@@ -122,33 +259,20 @@ pub(crate) fn suggest_option(mut error: clap::Error, args: &[OsString]) -> clap:
         return error;
     };
     let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
-    let Some(command) = crate::first_command(words) else { return error };
+    let Some(mut command) = crate::first_command(words) else { return error };
     let has = |option: &str| {
         let name = option.split(' ').next().and_then(|long| long.strip_prefix("--"));
         command.get_arguments().any(|arg| arg.get_long().is_some() && arg.get_long() == name)
     };
-    let suggestion = if !option.starts_with('-') && option.contains('=') {
-        has("--sel").then(|| "join coordinates with commas, as in `--sel lat=50,lon=10`".to_owned())
-    } else if command.get_name() == "repair" && REPAIR_FROM.contains(&option.as_str()) {
-        Some("`zarr sync COPY TARGET` restores what is damaged from a copy".to_owned())
-    } else if ["put", "append"].contains(&command.get_name()) && INPUT.contains(&option.as_str()) {
-        Some("elements come from standard input: `--format npy < values.npy`".to_owned())
-    } else if command.get_name() == "validate" && ["--fix", "--repair"].contains(&option.as_str()) {
-        Some("`zarr repair TARGET` says what it would do, `--apply` does it".to_owned())
-    } else if command.get_name() == "repair" && ["--dry-run", "-n"].contains(&option.as_str()) {
-        Some("nothing is written without `--apply`".to_owned())
-    } else if ["get", "plot"].contains(&command.get_name()) && PROJECTION.contains(&option.as_str())
-        || command.get_name() == "get" && option == "--max"
-    {
-        Some("in Python: `zarrkit.open(TARGET)[0, 1].max(axis=0)`".to_owned())
-    } else {
-        let found = OPTIONS.iter().find(|(options, commands, meant)| {
+    let typed = Typed::new(command.get_name(), option, args);
+    let suggestion = typed.answer(has("--sel")).or_else(|| {
+        let found = OPTIONS.iter().find(|(options, commands, example)| {
             options.contains(&option.as_str())
                 && commands.contains(&command.get_name())
-                && has(meant)
+                && has(example)
         });
-        found.map(|(_, _, meant)| format!("did you mean `{meant}`?"))
-    };
+        found.map(|(_, _, example)| meant(example))
+    });
     let Some(suggestion) = suggestion else {
         // Clap's own advice is to write `-- --word`, which makes a path of an option. It is right for negative numbers only.
         if !option.starts_with('-') || !option[1..].starts_with(|next: char| next.is_ascii_digit())
@@ -160,6 +284,9 @@ pub(crate) fn suggest_option(mut error: clap::Error, args: &[OsString]) -> clap:
     error.remove(ContextKind::SuggestedArg);
     let suggestion = ContextValue::StyledStrs(vec![StyledStr::from(suggestion)]);
     error.insert(ContextKind::Suggested, suggestion);
+    // Clap's usage has the option that is spelled alike, which is not the one that is meant.
+    command.set_bin_name(format!("zarr {}", command.get_name()));
+    error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
     error
 }
 
@@ -184,18 +311,46 @@ pub(crate) fn suggest_one_option(mut error: clap::Error) -> clap::Error {
 }
 
 /// Names the command that does what an unknown one says, in place of those that are merely spelled alike.
-pub(crate) fn suggest(mut error: clap::Error) -> clap::Error {
+pub(crate) fn suggest(mut error: clap::Error, args: &[OsString]) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
     let word = word.to_lowercase();
-    let Some((_, command)) = COMMANDS.iter().find(|(words, _)| words.contains(&&*word)) else {
-        return error;
+    let suggestion = if let Some(advice) = netcdf_file(&word, args) {
+        advice
+    } else if let Some((_, command)) = COMMANDS.iter().find(|(words, _)| words.contains(&&*word)) {
+        meant(command)
+    } else {
+        // `zarr help` looks for nothing alike itself.
+        let is_help = args.get(1).is_some_and(|first| first == "help");
+        let program = crate::command();
+        let shown = program.get_subcommands().filter(|command| !command.is_hide_set());
+        match zarr::did_you_mean(&word, shown.map(clap::Command::get_name)) {
+            Some(near) if is_help => meant(&format!("zarr help {near}")),
+            _ => return error,
+        }
     };
     error.remove(ContextKind::SuggestedSubcommand);
-    let suggestion = StyledStr::from(format!("did you mean `{command}`?"));
+    let suggestion = StyledStr::from(suggestion);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![suggestion]));
     error
+}
+
+/// What writes a netCDF file, if one is asked for: no command of this program does.
+fn netcdf_file(word: &str, args: &[OsString]) -> Option<String> {
+    if !["export", "save", "to-netcdf", "to_netcdf", "write"].contains(&word) {
+        return None;
+    }
+    let places: Vec<&str> = args.iter().skip(2).filter_map(|arg| arg.to_str()).collect();
+    let file = places.iter().find(|place| place.ends_with(".nc")).filter(|file| is_plain(file))?;
+    let source = places.iter().find(|place| !place.starts_with('-') && *place != file);
+    let source = source.filter(|source| is_plain(source)).map_or("TARGET", |source| *source);
+    let has_v2 = std::path::Path::new(source).join(".zgroup").exists();
+    let document = if has_v2 { ".zgroup" } else { "zarr.json" };
+    Some(format!(
+        "netCDF's own programs write it: `zarr netcdf-plugin --exec nccopy {}/{document} {file}`; or xarray: `open_zarr` reads, `to_netcdf` writes",
+        source.trim_end_matches('/')
+    ))
 }
 
 #[cfg(test)]

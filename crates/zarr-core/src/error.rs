@@ -355,9 +355,10 @@ impl Error {
             place.push(format!("chunk ({}{more})", list.join(", ")));
         }
         let mut place = place.join(", ");
-        if let (Some(store), false) = (&inner.store, place.is_empty()) {
+        let store = inner.store.as_ref().filter(|store| !store.is_empty());
+        if let (Some(store), false) = (store, place.is_empty()) {
             place = format!("store {store}: {place}");
-        } else if let Some(store) = &inner.store {
+        } else if let Some(store) = store {
             place = format!("store {store}");
         }
         // What cannot be read or written names its key itself.

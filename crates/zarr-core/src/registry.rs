@@ -410,12 +410,16 @@ impl Registry {
                 let mut known = self.codec_names(spec.dialect);
                 // Names with a prefix are aliases of those without.
                 known.retain(|name| !name.starts_with("numcodecs.") && !name.starts_with("zarrs."));
-                let meant = crate::did_you_mean(&spec.name, known.iter().copied());
-                let meant = meant.map_or(String::new(), |name| format!("did you mean `{name}`? "));
-                format!(
-                    "{meant}expected one of: {}; register an extension for others",
-                    known.join(", ")
-                )
+                let meant = also_called(&spec.name)
+                    .filter(|name| known.contains(name))
+                    .or_else(|| crate::did_you_mean(&spec.name, known.iter().copied()));
+                match meant {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => format!(
+                        "expected one of: {}; register an extension for others",
+                        known.join(", ")
+                    ),
+                }
             }
         };
         Err(Unsupported { what: "codec", name: spec.name.clone(), hint }.into())
@@ -526,6 +530,20 @@ fn draft_codec_name(uri: &str) -> &str {
     let rest = rest.and_then(|r| r.strip_prefix("purl.org/zarr/spec/"));
     let rest = rest.and_then(|r| r.strip_prefix("codec/").or_else(|| r.strip_prefix("codecs/")));
     rest.map_or(uri, |rest| rest.split('/').next().unwrap_or(rest))
+}
+
+/// The codec that people call so.
+fn also_called(name: &str) -> Option<&'static str> {
+    Some(match &*name.to_lowercase() {
+        "zstandard" => "zstd",
+        "gz" => "gzip",
+        "deflate" => "zlib",
+        "bzip2" => "bz2",
+        "xz" => "lzma",
+        "lz4hc" => "lz4",
+        "pco" => "pcodec",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -453,7 +453,7 @@ pub fn open(
     let node = match source? {
         Source::Url(url) => {
             let node = call::on_store(py, is_near(&url), move || {
-                found.find(&url, creates).map_err(what_is_there)
+                found.find(&url, creates).map_err(with_similar_name)
             })?;
             origin.url = Some(node.hierarchy().store().name());
             node
@@ -471,8 +471,8 @@ pub fn open(
     node_to_python(py, node, &Arc::new(origin))
 }
 
-/// The error of a path at which no Zarr data are, with what is there instead: a file, or a similar name.
-fn what_is_there(error: zarr::Error) -> zarr::Error {
+/// The error of a path at which no Zarr data are, with a similar name that is there.
+fn with_similar_name(error: zarr::Error) -> zarr::Error {
     /// More names than these are not compared.
     const MAX_NAMES: usize = 10_000;
     let at = error
@@ -482,9 +482,6 @@ fn what_is_there(error: zarr::Error) -> zarr::Error {
         return error;
     };
     let path = Path::new(&at);
-    if path.is_file() {
-        return error.with_hint("this is a file, not a Zarr hierarchy");
-    }
     let (Some(folder), Some(name), false) = (path.parent(), path.file_name(), path.exists()) else {
         return error;
     };

@@ -213,7 +213,7 @@ impl Array {
         let fits = (0..shape.len()).all(|at| at == axis || shape.get(at) == found.get(at));
         if shape.len() != found.len() || !fits {
             return Err(pyo3::exceptions::PyValueError::new_err(format!(
-                "values of shape {found:?} do not fit an array of shape {shape:?} along all axes but {axis}"
+                "cannot append elements of shape {found:?} along axis {axis} of an array of shape {shape:?}: the other axes must have equal lengths"
             )));
         }
         let size = size_of(&found, 16);

@@ -212,7 +212,10 @@ fn paths_along(arrays: &Arrays, name: &str) -> Vec<String> {
 fn arrays(top: &Node) -> Result<Arrays, Failure> {
     if top.as_group().is_none() {
         let place = human::place(top.hierarchy(), top.path());
-        return Err(Failure::Usage(format!("{place}: a dataset is a group, and this is an array")));
+        return Err(Failure::Usage(format!(
+            "{place}: this is an array; a dataset is appended to the group that the array is in: `zarr append GROUP SRC --axis time` \
+             extends every array that has the axis"
+        )));
     }
     let nodes = top.hierarchy().nodes(top.path())?;
     let arrays = nodes.into_iter().filter_map(|node| node.into_array().ok());

@@ -46,6 +46,13 @@ pub(crate) struct Attrs {
     care: WriteOptions,
 }
 
+/// That a node has no attribute of this name, and which one may be meant.
+fn no_attribute(attributes: &Object, key: &str) -> String {
+    let near = zarr::did_you_mean(key, attributes.iter().map(|(name, _)| name));
+    let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    format!("no attribute `{key}`{near}")
+}
+
 impl Attrs {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let changes = !self.set.is_empty() || !self.delete.is_empty();
@@ -60,7 +67,7 @@ impl Attrs {
             Some(key) => {
                 let value = attributes.get(key).ok_or_else(|| {
                     let place = human::place(node.hierarchy(), node.path());
-                    Failure::No(format!("{place}: no attribute `{key}`"))
+                    Failure::NoSuch(format!("{place}: {}", no_attribute(&attributes, key)))
                 })?;
                 show_value(value, session.is_json(), out)
             }
@@ -104,9 +111,10 @@ impl Attrs {
         let node = session.open_rw(&Target::new(&self.target, path), &self.care)?;
         let there = node.attributes();
         if let Some(key) = self.delete.iter().find(|key| !there.contains(key)) {
-            return Err(Failure::No(format!(
-                "{}: no attribute `{key}` to delete",
-                human::place(node.hierarchy(), node.path())
+            return Err(Failure::NoSuch(format!(
+                "{}: {}",
+                human::place(node.hierarchy(), node.path()),
+                no_attribute(&there, key)
             )));
         }
         let after = node.update_attributes(|attributes| {

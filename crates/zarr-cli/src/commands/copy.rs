@@ -308,7 +308,7 @@ impl Copy {
     ) -> Result<CopyOptions<'a>, Failure> {
         let (chunks, chunk_rules) = by_name::split(&self.chunks);
         let (shards, shard_rules) = by_name::split(&self.shards);
-        let (codecs, codec_rules) = self.codecs(source)?;
+        let (codecs, codec_rules) = self.codecs(session, source)?;
         let mut options = CopyOptions {
             chunks,
             shards,
@@ -400,7 +400,11 @@ impl Copy {
     }
 
     /// The codecs for all arrays, and those of single ones.
-    fn codecs(&self, source: &Source) -> Result<(Option<Vec<String>>, Vec<CodecRule>), Failure> {
+    fn codecs(
+        &self,
+        session: &Session,
+        source: &Source,
+    ) -> Result<(Option<Vec<String>>, Vec<CodecRule>), Failure> {
         let base = match source {
             Source::Node(node) => node.clone(),
             Source::Dataset(dataset, _) => dataset.hierarchy().node(dataset.root_path())?,
@@ -414,7 +418,12 @@ impl Copy {
         let codecs = by_name::codecs(&self.codec, &|name: &str| {
             nodes.iter().any(|child| is_called(&base, &child.path, name))
         });
-        codecs.map_err(Failure::Usage)
+        let (all, rules) = codecs.map_err(Failure::Usage)?;
+        let of_arrays = rules.iter().flat_map(|rule| &rule.codecs);
+        for codec in all.iter().flatten().chain(of_arrays) {
+            by_name::check_codec(codec, session.registry())?;
+        }
+        Ok((all, rules))
     }
 
     /// The array of which a region is copied.
@@ -428,7 +437,7 @@ impl Copy {
         match (arrays.pop(), arrays.is_empty()) {
             (Some(array), true) => Ok(array),
             _ => Err(Failure::usage(
-                "a region without a name is for one array; name it with --path, --select or NAME=REGION",
+                "--region cuts a single array, and SRC is not one; choose one with --path or --select, or name the array: --region NAME=REGION",
             )),
         }
     }

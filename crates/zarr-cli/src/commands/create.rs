@@ -4,6 +4,7 @@ use clap::Args;
 use zarr::tools::NewPlace;
 use zarr::{AccessError, Dialect, Error, ErrorKind, Hierarchy, Json, Node, NodePath, Object};
 
+use crate::by_name;
 use crate::failure::Failure;
 use crate::foreign;
 use crate::interrupt;
@@ -92,6 +93,9 @@ impl Create {
         let left = "the node was created completely or not at all (see `zarr info`); run the same command again to create it, \
                     and to erase what --overwrite had not erased yet";
         interrupt::leaves(session, left);
+        for codec in self.codec.iter().filter(|codec| *codec != "none") {
+            by_name::check_codec(codec, session.registry())?;
+        }
         let place = session.place(&self.target, self.format, Dialect::V3, &self.care)?;
         if !self.overwrite {
             refuse_other_kind(&place, self.group)?;

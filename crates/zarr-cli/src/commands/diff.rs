@@ -152,14 +152,14 @@ impl Diff {
         let of = human::plural(elements.compared, "element");
         let mut numbers = String::new();
         if let Some(absolute) = elements.max_absolute {
-            numbers += &format!("; by at most {absolute}");
+            numbers += &format!("; largest difference {absolute}");
         }
         if let Some(relative) = elements.max_relative {
             let percent = relative * 100.0;
             numbers += &if percent > 0.0 && percent < 0.0005 {
-                format!(", {percent:.1e} % of the larger number")
+                format!("; largest relative difference {percent:.1e} %")
             } else {
-                format!(", {percent:.3} % of the larger number")
+                format!("; largest relative difference {percent:.3} %")
             };
         }
         writeln!(out, "  {} of {of} differ{numbers}", human::count(elements.different))?;

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::parse;
 use crate::region::{Elements, SelectionArgs, two_selections};
-use crate::session::{Session, Target};
+use crate::session::{self, Session, Target};
 use crate::terminal::plain;
 use crate::tty;
 use crate::whole_file;
@@ -180,6 +180,9 @@ impl From<PictureError> for Failure {
         }
     }
 }
+
+/// At most this many arrays of a group are named in an error.
+const MAX_NAMED: usize = 10;
 
 impl Plot {
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
@@ -426,14 +429,26 @@ impl Plot {
         let channels = subject.channel_axis(view).filter(|_| is_channels);
         let Some(first) = unchosen.unchosen().find(|axis| Some(*axis) != channels) else { return };
         let shown = positions(subject, view, is_channels).join(", ");
+        let chosen = unchosen.along[first];
+        let is_part = chosen != Along::all(subject.axes[first].len);
+        let other = chosen.at(chosen.len / 2);
         let how = match &subject.axes[first].name {
-            Some(name) => format!("--by-name {name}={}", subject.axes[first].len / 2),
+            Some(name) => format!("--by-name {name}={other}"),
             None => {
                 let mut words = vec![":".to_owned(); subject.axes.len()];
-                words[first] = (subject.axes[first].len / 2).to_string();
+                words[first] = other.to_string();
                 format!("--region {}", words.join(","))
             }
         };
+        if is_part {
+            let name = subject.axes[first].name.clone();
+            let name = name.unwrap_or_else(|| format!("axis {first}"));
+            session.remark(&format!(
+                "drawn: the first of the {} chosen along {name}: {shown}; choose one of them, as with {how}",
+                human::count(chosen.len)
+            ));
+            return;
+        }
         session.talk(&format!("shown: {shown}; choose with {how}"));
     }
 
@@ -585,8 +600,15 @@ impl Plot {
             || self.overlay.is_some()
             || self.coast
         {
+            let mut names: Vec<String> = arrays
+                .iter()
+                .take(MAX_NAMED)
+                .map(|array| format!("`{}`", session::from(node.path(), array.path())))
+                .collect();
+            names.extend((arrays.len() > MAX_NAMED).then(|| "…".to_owned()));
+            let known = if names.is_empty() { "it has none".into() } else { names.join(", ") };
             return Err(Failure::Usage(format!(
-                "{at}: a group has no elements; name one of its arrays with --path; `zarr tree` lists them"
+                "{at}: these options draw a single array, and this is a group; name one of its arrays with --path: {known}"
             )));
         }
         let (mut subjects, mut images) = (Vec::new(), Images::default());

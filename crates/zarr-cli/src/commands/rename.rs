@@ -93,7 +93,7 @@ impl Rename {
         let (hierarchy, old, new) = self.paths(session)?;
         if old.is_root() || new.is_root() || new.is_within(&old) {
             let why = if old.is_root() {
-                "the root has no name; rename the folder or the file that it is in".to_owned()
+                "TARGET is the root of a hierarchy, which has no name of its own; to give the whole hierarchy another name, rename its folder or file with `mv`".to_owned()
             } else if new.is_root() {
                 "the root cannot be the new path; `zarr copy` makes a hierarchy of a node"
                     .to_owned()

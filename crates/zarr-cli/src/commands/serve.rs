@@ -27,6 +27,8 @@ Examples:
 
 The first line of standard output is the URL. A hierarchy's keys are below URL/NAME/, where NAME is the last segment of
 TARGET; a second target of that name is NAME-2. The same hierarchy as v3 is below URL/v3/NAME/.
+URL itself is a page to look at the data with. Below URL/-/ is the API that it uses, for other programs, too: /-/names,
+/-/node?path=NAME/PATH, and /-/plot.png?path=NAME/PATH for a PNG of an array as `zarr plot` draws it.
 
 After Ctrl-C, responses have 5 seconds to finish; a second Ctrl-C stops at once. See docs/serving.md."))]
 pub(crate) struct Serve {
@@ -103,6 +105,9 @@ impl Serve {
             writeln!(out, "{url}")?;
         }
         out.flush()?;
+        session.talk(&format!(
+            "the page: {url}, the API below {url}-/, as {url}-/names, and pictures: {url}-/plot.png?path=NAME/PATH"
+        ));
         for name in names {
             session.talk(&format!(
                 "{name}: keys below {url}{0}/, as v3 below {url}v3/{0}/",

@@ -30,7 +30,7 @@ without --read all three.
 
 A sample of the array is encoded and decoded with each layout on this machine: sizes are estimated from that, with the interval
 that holds them in 95 of 100 samples. Times are modelled: they follow from the numbers of requests and bytes by a model of the
-store, which is printed, and the measured speed of decoding. A FILE for --store has such a model with other numbers.
+store, which is printed, with --json as a FILE has it, and the measured speed of decoding. A FILE for --store has such a model with other numbers.
 
 Line 0 is the array as it is. The others are Pareto-optimal in bytes, time, read requests and write requests. One is
 recommended, marked with `*`, with the `zarr copy` command that makes it; none is recommended if no layout gains 10 % of time
@@ -42,7 +42,7 @@ pub(crate) struct Tune {
     /// as often as N others; can be repeated [default: map, series, tile:512]
     #[arg(long, value_name = "READ", allow_hyphen_values = true)]
     read: Vec<String>,
-    /// The store that it is to be read from: s3, disk, or a FILE with a model, as this prints it [default: disk for a local
+    /// The store that it is to be read from: s3, disk, or a FILE with a model, as --json prints it as `store` [default: disk for a local
     /// TARGET, else s3]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
@@ -60,6 +60,9 @@ pub(crate) struct Tune {
     memory: Option<u64>,
 }
 
+/// The column of the table that names readers.
+const READ_BY: usize = 11;
+
 /// The most bytes of a file with a model of a store.
 const MAX_MODEL_BYTES: u64 = 64 << 10;
 
@@ -69,7 +72,7 @@ impl Tune {
             Node::Array(array) => array,
             Node::Group(group) => {
                 let place = human::place(group.hierarchy(), group.path());
-                let why = "this is a group; name one of its arrays, as with --path";
+                let why = "this is a group, and one array is measured at a time; name it with --path; `zarr tree` lists the arrays";
                 return Err(Failure::Usage(format!("{place}: {why}")));
             }
         };
@@ -136,10 +139,10 @@ impl Tune {
     fn print(&self, report: &TuneReport, out: Out<'_>) -> Result<(), Failure> {
         let sample = &report.sample;
         let what = if sample.is_whole {
-            format!("all {} of it", human::size(sample.array_bytes))
+            format!("all {} of the array", human::size(sample.array_bytes))
         } else {
             format!(
-                "{} of {} at {}",
+                "{} of the array's {} at {}",
                 human::size(sample.bytes),
                 human::size(sample.array_bytes),
                 human::plural(sample.boxes, "place")
@@ -165,7 +168,12 @@ impl Tune {
         let all = std::iter::once(&report.now).chain(&report.candidates);
         rows.extend(all.enumerate().map(|(number, it)| {
             let mark = if number > 0 && report.advised == Some(number - 1) { "*" } else { "" };
-            row(&format!("{number}{mark}"), it)
+            let mut row = row(&format!("{number}{mark}"), it);
+            if number == 0 {
+                // Who reads the array as it is was not looked into.
+                row[READ_BY] = "(the array as it is)".into();
+            }
+            row
         }));
         let widths: Vec<usize> = (0..header.len())
             .map(|column| human::column_width(rows.iter().map(|row| &row[column])))
@@ -188,14 +196,14 @@ impl Tune {
             let shape = human::shape(&read.lengths);
             writeln!(out, "read {}{weight}, {shape}: now {of_now}{then}", read.name)?;
         }
-        writeln!(out, "store {}", Json::from(report.service.to_json()))?;
+        writeln!(out, "model of the store, {}", report.service.describe())?;
         for note in &report.notes {
             writeln!(out, "note: {note}")?;
         }
         writeln!(out)?;
         match (report.advised, report.advised()) {
             (Some(number), Some(advised)) => {
-                writeln!(out, "advised: {}, {}", number + 1, report.reason)?;
+                writeln!(out, "advised: layout {}; {}", number + 1, report.reason)?;
                 if let Some(lossy) = &advised.lossy {
                     writeln!(
                         out,

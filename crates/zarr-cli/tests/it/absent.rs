@@ -87,7 +87,7 @@ fn another_dialect_than_the_one_asked_for_is_named() {
     let folder = Folder::new();
     ocean(&folder, "o.zarr", "v2");
     let why = folder.bad("info o.zarr --as v3", 3);
-    assert!(why.contains("holds a hierarchy in v2") && why.contains("--as"), "{why}");
+    assert!(why.contains("the hierarchy is in v2") && why.contains("--as"), "{why}");
 }
 
 /// Exit code 4: what is there is valid, but not Zarr.

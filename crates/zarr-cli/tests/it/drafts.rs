@@ -108,7 +108,7 @@ fn each_draft_is_detected_and_can_be_told() {
     for told in ["E0", "E1", "v2", "v3"] {
         let why = folder.bad(&format!("info E4 --as {told}"), 3);
         assert!(
-            why.contains("holds a hierarchy in draft-2020, not in the format that --as names"),
+            why.contains("the hierarchy is in draft-2020, not in the format given with --as"),
             "{why}"
         );
     }

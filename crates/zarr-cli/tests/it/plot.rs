@@ -265,6 +265,16 @@ fn code(run: &Run) -> i32 {
 }
 
 #[test]
+fn the_first_of_several_chosen_steps_is_said_to_be_drawn() {
+    let folder = Folder::new();
+    folder.good("create a.zarr/v --shape 9,4,5 --dtype int8 --dims time,y,x");
+    let told = folder.run("plot a.zarr/v --by-name time=3:7 -o x.png").err;
+    assert!(told.contains("drawn: the first of the 4 chosen along time: time 3 of 9"), "{told}");
+    assert!(told.contains("as with --by-name time=5"), "{told}");
+    folder.good("plot a.zarr/v --by-name time=3 -o x.png");
+}
+
+#[test]
 fn what_is_no_picture_is_refused_with_a_reason() {
     let folder = Folder::new();
     folder.good("create b.zarr --path complex --shape 2,2 --dtype complex64");
@@ -279,7 +289,10 @@ fn what_is_no_picture_is_refused_with_a_reason() {
         ("plot b.zarr/v -o x.jpg", "unknown extension; use .png or .svg"),
         ("plot b.zarr/v --bare -o x.svg", "--bare draws pixels"),
         ("plot b.zarr/v --bare", "--bare needs a file"),
-        ("plot b.zarr --bare -o x.png", "a group has no elements"),
+        (
+            "plot b.zarr --bare -o x.png",
+            "name one of its arrays with --path: `/complex`, `/text`, `/v`",
+        ),
         ("plot b.zarr/v --cmap viridos -o x.png", "did you mean `viridis`"),
         ("plot b.zarr/v --range 3,1 -o x.png", "invalid range"),
         ("plot b.zarr/v --range -1,1 --log -o x.png", "begins above 0"),

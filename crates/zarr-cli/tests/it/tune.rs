@@ -79,6 +79,15 @@ fn the_model_of_a_store_is_printed_and_read() {
     folder.write("printed.json", far["store"].to_string());
     let again = folder.good("tune a.zarr/t2m --read series --store printed.json --json").json();
     assert_eq!(again["store"], far["store"]);
+    // What has no limit is told by no number.
+    assert!(report["store"]["reads_per_second"].is_null(), "{}", report["store"]);
+    let run = folder.good("tune a.zarr/t2m --read series");
+    let told = run.text();
+    assert!(told.contains("model of the store, like disk: 0.1 ms until a read"), "{told}");
+    assert!(!told.contains("4294967295"), "{told}");
+    assert!(told.contains(" of the array"), "{told}");
+    let present = told.lines().find(|line| line.starts_with("0 ")).unwrap();
+    assert!(present.ends_with("(the array as it is)"), "{present}");
 }
 
 #[test]
@@ -95,5 +104,5 @@ fn rejects_what_is_no_question() {
     let why = folder.bad("tune a.zarr/x --readers vizarr", 2);
     assert!(why.contains("unknown reader `vizarr`"), "{why}");
     let why = folder.bad("tune a.zarr", 2);
-    assert!(why.contains("this is a group; name one of its arrays"), "{why}");
+    assert!(why.contains("this is a group, and one array is measured at a time"), "{why}");
 }

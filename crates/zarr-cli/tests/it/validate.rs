@@ -49,6 +49,8 @@ fn a_sound_hierarchy_ends_with_0_and_a_damaged_chunk_with_1() {
         // A hint, and no problem.
         let run = folder.good(&format!("validate {format}"));
         assert!(run.text().contains("partly_written"), "{}", run.text());
+        let says = "1 of 4 chunks is not stored; it reads as the fill value";
+        assert!(run.text().contains(says), "{}", run.text());
     }
 }
 

@@ -62,6 +62,24 @@ const COMMANDS: &[(&str, &str)] = &[
     ("create new.zarr/x --shape 3,4 --shards 3,3 --chunks 2,2 --dtype int8", "shard"),
     ("create new.zarr/x --shape 3,4 --dtype float32 --codec zsdt", "did you mean `zstd`"),
     ("create new.zarr/x --shape 3,4 --dtype float32 --codec zstd:best", "zstd:3"),
+    (
+        "create new.zarr/x --shape 3,4 --dtype float32 --codec zstd:99",
+        "--codec zstd:99: level: expected an integer from -131072 to 22, found 99",
+    ),
+    (
+        "copy ocean.zarr out.zarr --codec temperature:gzip:99",
+        "--codec gzip:99: level: expected an integer from 0 to 9, found 99",
+    ),
+    ("copy ocean.zarr out.zarr --codec zstd=3", "did you mean `zstd:3`?"),
+    ("copy ocean.zarr out.zarr --codec zstandard", "did you mean `zstd`?\n"),
+    (
+        "copy ocean.zarr out.zarr --codec blosc:cname=zstd,clevel=5",
+        "`blosc-CNAME-SHUFFLE:LEVEL`, as in `blosc-zstd-bitshuffle:5`",
+    ),
+    (
+        "create new.zarr/x --shape 3,4 --dtype float32 --codec transpose:1,0",
+        r#"written as JSON: {"name": "transpose", "configuration": {"order": [1,0]}}"#,
+    ),
     ("create new.zarr/x --shape 3,4 --dtype float32 --dims time", "1 name for 2 axes"),
     ("create ocean.zarr/temperature --shape 3 --dtype int8", "--overwrite"),
     ("create ocean.zarr/temperature/below --shape 3 --dtype int8", "is an array"),
@@ -71,6 +89,11 @@ const COMMANDS: &[(&str, &str)] = &[
     ("append ocean.zarr more.zarr", "--axis time"),
     ("rename ocean.zarr/temperature temperature/inside", "choose a path outside"),
     ("rm ocean.zarr/temprature", "did you mean"),
+    ("info ''", "error: the path or URL is empty"),
+    ("rename ocean.zarr sea", "rename its folder or file with `mv`"),
+    ("copy ocean.zarr out.zarr --region 0:2,:", "--region cuts a single array"),
+    ("tune ocean.zarr", "this is a group, and one array is measured at a time"),
+    ("info ocean.zarr --as v2", "not in the format given with --as"),
     // Copying.
     ("copy ocean.zarr", "required"),
     ("copy ocean.zarr ocean.zarr", "choose another DST"),
@@ -88,7 +111,42 @@ const COMMANDS: &[(&str, &str)] = &[
     ("validate ocean.zarr --level deep", "expected meta, keys, index or data"),
     // Options of other programs, and words in the wrong place.
     ("get ocean.zarr/temperature --bbox 0,40,10,50", "did you mean `--sel lon=0:10,lat=40:50`"),
-    ("get ocean.zarr/temperature --channel 0", "did you mean `--by-name c=1,z=0`"),
+    ("get ocean.zarr/temperature --channel 0", "did you mean `--by-name c=0`?"),
+    ("get ocean.zarr/temperature --channels", "did you mean `--sel c=GFP`?"),
+    ("get ocean.zarr/temperature --channel=DAPI", "did you mean `--sel c=DAPI`?"),
+    ("get ocean.zarr/temperature --z 3", "did you mean `--by-name z=3`?"),
+    ("plot ocean.zarr --level 1", "did you mean `zarr plot ocean.zarr/1`?"),
+    ("plot --level 1 ocean.zarr", "did you mean `zarr plot ocean.zarr/1`?"),
+    ("plot ocean.zarr --well B/3", "did you mean `zarr plot ocean.zarr/B/3/0`?"),
+    ("stats ocean.zarr --mean", "mean is printed anyway: `zarr stats ocean.zarr`"),
+    ("stats ocean.zarr --group-by month", "did you mean `--axis time`, a line for each time?"),
+    ("attrs ocean.zarr --get title", "did you mean `zarr attrs ocean.zarr title`?"),
+    ("export ocean.zarr x.nc", "`zarr netcdf-plugin --exec nccopy ocean.zarr/zarr.json x.nc`"),
+    ("copy ocean.zarr out.zarr --var temperature", "Usage: zarr copy [OPTIONS] <SRC> <DST>"),
+    ("info ocean.zarr --chunks", "`zarr info ocean.zarr` prints the chunks of an array anyway"),
+    ("convert ocean.zarr --output out.zarr", "`zarr copy ocean.zarr out.zarr`"),
+    ("create new.zarr/x --like ocean.zarr/lat", "`zarr info ocean.zarr/lat` prints the shape"),
+    ("rm -r ocean.zarr/lat", "-r is not needed"),
+    ("rm --recursive ocean.zarr/lat", "--recursive is not needed"),
+    ("rm ocean.zarr/lat --yes", "--yes is not needed"),
+    ("tree ocean.zarr --depth 2", "`zarr ls ocean.zarr` lists one level"),
+    ("plot ocean.zarr/temperature --title Sea", "--set long_name=Sea"),
+    ("plot ocean.zarr/temperature --mean time", ".mean(axis=0)`"),
+    ("put ocean.zarr/temperature 5", "pass `--value 5`"),
+    ("head ocean.zarr/temperature 3", "did you mean `-n 3`?"),
+    ("get ocean.zarr/temperature 0,:,:", "did you mean `--region 0,:,:`?"),
+    ("get ocean.zarr/temperature[0,:]", "did you mean `/temperature` with `--region 0,:`?"),
+    ("plot ocean.zarr/temperature map.pdf", "pass `-o map.png` or `-o map.svg`"),
+    (
+        "append ocean.zarr/temperature --from more.zarr --axis time",
+        "`zarr append GROUP SRC --axis time`",
+    ),
+    ("get ocean.zarr/temperature --by-name lat=GFP", "`--sel lat=GFP`"),
+    ("attrs ocean.zarr/temperature unit", "error: store"),
+    ("attrs ocean.zarr/temperature unit", "no attribute `unit`; did you mean `units`?"),
+    ("attrs ocean.zarr/temperature --delete unit", "did you mean `units`?"),
+    ("migrate ocean.zarr v3", "did you mean `--to v3`?"),
+    ("help valdiate", "did you mean `zarr help validate`?"),
     ("get ocean.zarr/temperature --variable temperature", "did you mean `--path NAME`"),
     (
         "get ocean.zarr/temperature --sel lat=10 --sel time=0",
@@ -140,7 +198,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("get ocean.zarr/temperature --start 0 --stop 2", "did you mean `--region 0:10,:`"),
     ("get ocean.zarr/temperature -r 0,0", "did you mean `--region 0:10,:`"),
     ("get ocean.zarr/temperature --limit 5", "did you mean `--region 0:10,:`"),
-    ("plot ocean.zarr --channel DAPI", "did you mean `--channels DAPI,2`"),
+    ("plot ocean.zarr --channel DAPI", "did you mean `--channels DAPI`?"),
     ("get ocean.zarr/temperature --max time -o max.npy", "in Python: `zarrkit.open(TARGET)"),
     ("plot ocean.zarr/temperature --mip time", "in Python: `zarrkit.open(TARGET)"),
     ("get ocean.zarr/temperature -o june.nc", "xarray makes a netCDF file of it"),
@@ -200,8 +258,13 @@ const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// Parts of lines that only a program with the feature `plot` answers so.
-const OF_PLOT: [&str; 7] = [
+const OF_PLOT: [&str; 12] = [
     "plot",
+    "stats",
+    "--channel",
+    "--by-name c=",
+    "--by-name lat=",
+    "t2m",
     "--sel ",
     "--bbox",
     "--where",
@@ -222,6 +285,20 @@ fn an_unknown_option_is_not_said_to_be_a_path() {
 }
 
 #[test]
+fn a_codec_that_cannot_be_is_the_fault_of_the_command() {
+    let folder = Folder::new();
+    folder.good("create ocean.zarr/temperature --shape 4,6 --dtype float32");
+    for line in [
+        "copy ocean.zarr out.zarr --codec zstd:99",
+        "create new.zarr/x --shape 3 --dtype float32 --codec zstd:99",
+    ] {
+        let ended = folder.run(line);
+        assert_eq!(ended.code, 2, "{line}: {}", ended.err);
+        assert!(!ended.err.contains("ocean.zarr"), "{}", ended.err);
+    }
+}
+
+#[test]
 fn wrong_commands_are_answered_with_what_to_do() {
     let folder = Folder::new();
     folder.good(
@@ -230,6 +307,7 @@ fn wrong_commands_are_answered_with_what_to_do() {
     folder.good("create ocean.zarr/lat --shape 6 --dtype float64 --dims lat");
     let put = folder.feed("put ocean.zarr/lat", b"[10,20,30,40,50,60]");
     assert_eq!(put.code, 0, "{}", put.err);
+    folder.good("attrs ocean.zarr/temperature --set units=K");
     folder.good("create ocean.zarr/cube --shape 2,2,2 --dtype int8");
     folder.good("copy ocean.zarr more.zarr");
     std::fs::write(folder.path("notes.txt"), "not an array").unwrap();

@@ -67,8 +67,19 @@ pub(crate) fn check_appended(array: &ArrayCore, axis: usize, elements: &View<'_>
     let fits = shape.len() == found.len()
         && (0..shape.len()).all(|other| other == axis || shape[other] == found[other]);
     if !fits {
+        let wrong = (0..shape.len())
+            .filter(|other| *other != axis)
+            .find(|&other| found.get(other).is_some_and(|len| *len != shape[other]));
+        let expected = match wrong {
+            _ if found.len() != shape.len() => {
+                let axes = if shape.len() == 1 { "axis" } else { "axes" };
+                format!("expected {} {axes}", shape.len())
+            }
+            Some(other) => format!("expected length {} along axis {other}", shape[other]),
+            None => String::new(),
+        };
         let why = format!(
-            "memory of shape {found:?} does not fit an array of shape {shape:?} along all axes but {axis}"
+            "cannot append elements of shape {found:?} along axis {axis} of an array of shape {shape:?}: {expected}"
         );
         return Err(array.at(AccessError::Argument(why)));
     }

@@ -21,7 +21,7 @@ pub enum StoreError {
         why: String,
     },
     /// A URL that names no store.
-    #[error("invalid store URL `{}`: {why}", .url.escape_debug())]
+    #[error("{}", invalid_url(.url, .why))]
     InvalidUrl {
         /// The URL as given.
         url: String,
@@ -302,6 +302,14 @@ fn plain_verb(operation: &str) -> &str {
     }
 }
 
+/// That a URL names no store.
+fn invalid_url(url: &str, why: &str) -> String {
+    match url {
+        "" => "the path or URL is empty; name a folder, a file, or a URL".to_owned(),
+        url => format!("invalid store URL `{}`: {why}", url.escape_debug()),
+    }
+}
+
 /// What was wrong with a request to a hierarchy, a group or an array.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
@@ -362,7 +370,7 @@ pub enum AccessError {
     /// Nothing is there.
     #[error("not found; looked for {looked_for}")]
     NotFound {
-        /// What was looked for.
+        /// What was looked for, and what is there instead, if that is known.
         looked_for: String,
     },
     /// A document of attributes is there, and none that makes a node.

@@ -18,7 +18,7 @@ impl FromStr for CodecSpec {
     /// `{"name": NAME, "configuration": {…}}`.
     ///
     /// # Errors
-    /// [`AccessError::Argument`] for a level that is no number, and for an object without a name.
+    /// [`AccessError::Argument`] for a level that is no number, for other parameters after the name, and for an object without a name.
     ///
     /// ```
     /// use zarr_core::codec::CodecSpec;
@@ -69,6 +69,9 @@ fn parse(text: &str) -> Result<CodecSpec, Error> {
 
 /// A name, with a level after a colon or without.
 fn named(text: &str) -> Result<CodecSpec, String> {
+    if let Some(advice) = advice_on_parameters(text) {
+        return Err(advice);
+    }
     let (name, level) = match text.rsplit_once(':') {
         None => (text, None),
         Some((name, level)) => match level.parse::<i64>() {
@@ -81,6 +84,42 @@ fn named(text: &str) -> Result<CodecSpec, String> {
         },
     };
     Ok(with_level(name.strip_prefix("numcodecs.").unwrap_or(name), level))
+}
+
+/// What to write for a text that has more than a level: `zstd=3`, `blosc:cname=zstd,clevel=5`, `transpose:1,0`.
+fn advice_on_parameters(text: &str) -> Option<String> {
+    if text.contains("://") {
+        return None;
+    }
+    let at = text.find(['=', ','])?;
+    let whole_name = text[..at].rsplit_once(':').map_or(&text[..at], |(name, _)| name);
+    // What is before another colon is the name of an array, in a command that takes one there.
+    let name = whole_name.rsplit(':').next().unwrap_or(whole_name);
+    let parameters = text[whole_name.len()..].trim_start_matches([':', '=']);
+    if name.starts_with("blosc") {
+        return Some(
+            "the parameters of Blosc are written `blosc-CNAME-SHUFFLE:LEVEL`, as in `blosc-zstd-bitshuffle:5`".into(),
+        );
+    }
+    let level = parameters.strip_prefix("level=").unwrap_or(parameters);
+    if let Ok(level) = level.parse::<i64>() {
+        return Some(format!("a level is written after a colon; did you mean `{name}:{level}`?"));
+    }
+    let configuration = if name == "transpose" {
+        let axes: Result<Vec<u64>, _> = parameters
+            .trim_matches(['[', ']'])
+            .split(',')
+            .map(|axis| axis.trim().parse())
+            .collect();
+        let axes = axes.unwrap_or_else(|_| vec![1, 0]);
+        let axes: Vec<String> = axes.iter().map(u64::to_string).collect();
+        format!("{{\"order\": [{}]}}", axes.join(","))
+    } else {
+        "{…}".into()
+    };
+    Some(format!(
+        "parameters other than a level are written as JSON: {{\"name\": \"{name}\", \"configuration\": {configuration}}}"
+    ))
 }
 
 /// The codec of this name. Without a level it has the one that is the default in numcodecs.

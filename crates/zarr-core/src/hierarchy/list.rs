@@ -316,7 +316,7 @@ pub fn unless_broken<T, E>(
     node: Result<T, E>,
 ) -> Option<T> {
     if node.is_err() {
-        context.warn(path.as_str(), vec!["its document is broken; left out".into()]);
+        context.warn(path.as_str(), vec!["its document is broken, so this node is left out; `zarr validate` tells what is wrong with it".into()]);
     }
     node.ok()
 }

@@ -43,7 +43,10 @@ pub async fn open_root(
         return Ok(hierarchy.share(store));
     }
     let under_way = copy_under_way(&*store, &NodePath::root(), &options.options.limits).await;
-    Err(under_way.unwrap_or_else(|| not_found().at_store(store.name())))
+    match under_way {
+        Some(e) => Err(e),
+        None => Err(not_found(&store.name()).await),
+    }
 }
 
 /// A new hierarchy with its root group.
@@ -221,7 +224,7 @@ pub async fn locate(url: &str, options: &OpenOptions) -> Result<Located> {
             return Err(e);
         }
     }
-    Err(not_found().at_store(url))
+    Err(not_found(url).await)
 }
 
 /// The hierarchy in data of another format at a URL or above it, at the first `places` of these, and the node in it; `None` if there are
@@ -332,9 +335,45 @@ async fn open_store(url: &str, options: &OpenOptions) -> Result<Arc<dyn Store>> 
     spawn_blocking(move || Ok(options.store(&at)?)).await
 }
 
-fn not_found() -> Error {
-    let looked_for = "`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`".into();
-    AccessError::NotFound { looked_for }.into()
+/// The error of a URL at which no hierarchy is, with what is there instead.
+async fn not_found(url: &str) -> Error {
+    let at = url.to_owned();
+    let there = spawn_blocking(move || Ok(what_is_there(&at))).await.ok().flatten();
+    let there = there.map_or(String::new(), |there| format!("; {there}"));
+    let looked_for = format!("`zarr.json`, `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`{there}");
+    Error::from(AccessError::NotFound { looked_for }).at_store(url)
+}
+
+/// What is at a path of this machine that holds no hierarchy; `None` for the URLs of other stores.
+fn what_is_there(url: &str) -> Option<&'static str> {
+    let path = match url.split_once("://") {
+        None => url,
+        Some(("file", path)) => path,
+        Some(_) => return None,
+    };
+    let Ok(there) = std::fs::metadata(path) else {
+        // A chain of stores, or what follows `#`, is no part of a path.
+        let is_path = !path.contains("::") && !path.contains('#');
+        let is_absent = is_path && matches!(std::path::Path::new(path).try_exists(), Ok(false));
+        return is_absent.then_some("there is no such file or folder");
+    };
+    if there.is_dir() {
+        let is_empty = std::fs::read_dir(path).ok()?.next().is_none();
+        return Some(if is_empty {
+            "the folder is empty"
+        } else {
+            "the folder is there, but holds no Zarr data"
+        });
+    }
+    if !there.is_file() {
+        return Some("this is neither a file nor a folder");
+    }
+    let is_archive = [".zip", ".ozx"].iter().any(|end| path.ends_with(end));
+    Some(if is_archive {
+        "the archive holds no Zarr data"
+    } else {
+        "this is a file, not a Zarr hierarchy"
+    })
 }
 
 /// A URL and those above it, each with the path segments from there to the URL. All have the query of a web address.

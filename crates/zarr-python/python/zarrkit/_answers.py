@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from ._zarrkit import Array, Group
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+#: Longer values are not repeated in a message.
+_MAX_REPEATED = 60
 
 #: Functions of zarr-python, xarray and the program.
 _FUNCTIONS = {
@@ -21,6 +28,7 @@ _FUNCTIONS = {
     "load": "zarrkit.open_array(place)[...] reads an array",
     "migrate": "zarrkit.copy(source, target, to='v3') converts",
     "open_dataset": "xarray.open_dataset(place, engine='zarrkit') opens a dataset",
+    "open_xarray": "xarray.open_dataset(place, engine='zarrkit') opens a dataset",
     "open_zarr": "xarray.open_dataset(place, engine='zarrkit') opens a dataset",
     "plot": "use the program that cargo installs: zarr plot",
     "rechunk": "zarrkit.copy(source, target, chunks={'time': 100}) rechunks",
@@ -43,7 +51,9 @@ _OF_ARRAYS = {
     "dimensions": "array.dims has the names of the dimensions",
     "load": "array[...] reads all elements",
     "plot": "use the program that cargo installs: zarr plot",
+    "rename": "its group gives it another path: group.move('old', 'new')",
     "sel": "select by position, as in array.isel(lat=0), or by coordinate with xarray",
+    "stats": "use the program that cargo installs: zarr stats",
     "to_dask": "array.dask() makes a Dask array",
     "to_numpy": "array[...] reads all elements",
     "to_xarray": "xarray.open_dataset(place, engine='zarrkit') opens its group",
@@ -58,6 +68,7 @@ _OF_GROUPS = {
     "isel": "select in an array, as in group['temperature'].isel(lat=0), or with xarray",
     "ls": "group.tree() draws what is in it, list(group) has the names",
     "open": "a member is an item: group['temperature']",
+    "rename": "a member gets another path by group.move('old', 'new')",
     "sel": "xarray.open_dataset(place, engine='zarrkit') selects by coordinate",
     "to_xarray": "xarray.open_dataset(place, engine='zarrkit') opens it",
     "variables": "group.arrays() has the arrays",
@@ -67,6 +78,24 @@ _OF_GROUPS = {
 def answer_of_module(name: str) -> str:
     """What to write for a function of the package, behind what Python says."""
     return f"; {_FUNCTIONS[name]}" if name in _FUNCTIONS else ""
+
+
+def by_name(function: _Function) -> _Function:
+    """A function that creates an array, which says how to write a shape and a dtype that are given without their names."""
+
+    @wraps(function)
+    def named(*args: Any, **keywords: Any) -> Any:
+        has_path = len(args) > 1 and isinstance(args[1], str)
+        behind = args[2:] if has_path else args[1:]
+        if behind and (len(args) > 2 or isinstance(behind[0], (int, tuple, list))):
+            shown = [repr(arg) if len(repr(arg)) <= _MAX_REPEATED else "..." for arg in args]
+            place = shown[: len(args) - len(behind)]
+            given = [f"{name}={value}" for name, value in zip(("shape", "dtype"), shown[len(place) :])]
+            name = function.__name__
+            raise TypeError(f"{name}() takes shape and dtype by name: zarrkit.{name}({', '.join(place + given)})")
+        return function(*args, **keywords)
+
+    return cast(_Function, named)
 
 
 def _missing_of_array(array: Array, name: str) -> Any:

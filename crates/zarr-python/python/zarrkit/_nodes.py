@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from . import _zarrkit
+from ._answers import by_name
 from ._errors import ArgumentError, ExistsError
 from ._tree_progress import size
 from ._zarr_words import codecs_of, dialect_of, translated
@@ -66,6 +67,7 @@ class Text(str):
         return f"<pre>{escape(self)}</pre>"
 
 
+@by_name
 def create(
     url: Any,
     path: str = "",
@@ -119,6 +121,7 @@ def create(
     return _filled(array, data)
 
 
+@by_name
 def create_array(url: Any = None, path: str = "", *, store: Any = None, **keywords: Any) -> Array:
     """As `create`, under zarr-python's name; `store` is its word for `url`."""
     if (url is None) == (store is None):

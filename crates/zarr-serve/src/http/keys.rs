@@ -46,8 +46,11 @@ pub(crate) async fn answer(
         (None, Some((_, ""))) if !ends_in_slash => raw::moved(asking),
         // Of a folder's own keys only its listings lead to hierarchies.
         (None, Some(_)) if as_v3 && !path.is_empty() && !ends_in_slash => raw::absent(),
-        (None, Some((store, key))) => raw::answer(store, key, asking).await,
-        (None, None) => raw::absent(),
+        (None, Some((store, key))) => {
+            let reply = raw::answer(store, key, asking).await;
+            if reply.status() == StatusCode::NOT_FOUND { raw::no_such_path() } else { reply }
+        }
+        (None, None) => raw::no_such_path(),
     }
 }
 

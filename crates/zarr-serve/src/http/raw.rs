@@ -83,6 +83,14 @@ pub(crate) fn absent() -> Reply {
     text(StatusCode::NOT_FOUND, "nothing is here")
 }
 
+/// The answer for a path of no hierarchy, such as `/help`.
+pub(crate) fn no_such_path() -> Reply {
+    text(
+        StatusCode::NOT_FOUND,
+        "nothing is here; `/` is the page, `/-/names` lists the hierarchies, and below `/-/` is the API",
+    )
+}
+
 /// The answer for what is there, maybe, and could not be read. Never 404: clients would take that for a chunk of fill values.
 pub(crate) fn failed(error: &StoreError) -> Reply {
     if let Some(refused) = Refused::of(error) {

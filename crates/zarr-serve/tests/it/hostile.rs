@@ -307,6 +307,18 @@ fn long_listings_come_in_parts() {
     assert_eq!(server.get("/v3/x.zarr/?limit=0").0, 400);
 }
 
+#[test]
+fn an_unknown_path_is_answered_with_those_that_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hierarchy(folder.path());
+    let server = serve(&path, 64 << 20);
+    for unknown in ["/help", "/v3/help", "/help/me"] {
+        let (status, answer) = server.get(unknown);
+        assert_eq!(status, 404, "{answer}");
+        assert!(answer.contains("`/-/names` lists the hierarchies"), "{unknown}: {answer}");
+    }
+}
+
 /// As in a clone of git-annex before its files are fetched: neither absent, so that clients would take it for fill, nor a link that leads out.
 #[cfg(unix)]
 #[test]

@@ -294,7 +294,11 @@ fn in_words_of(
         for text in codecs {
             let spec = crate::codec(text)?;
             // With every parameter said, as in what a builder creates.
-            let codec = registry.build_codec(&spec, &context)?;
+            let codec = registry.build_codec(&spec, &context).map_err(|e| match e {
+                // What the caller asked for is no fault of a document.
+                MetadataError::Invalid { .. } => AccessError::Argument(e.to_string()).into(),
+                e => Error::from(e),
+            })?;
             if let Codec::ArrayToBytes(_) = codec {
                 chain.retain(|spec| spec.name != "bytes");
             }

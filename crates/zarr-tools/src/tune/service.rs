@@ -81,6 +81,13 @@ const MEMBERS: [Member; 15] = [
 /// Members by which others are divided, or which are counts of at least one.
 const POSITIVE: [&str; 4] = ["request_bandwidth", "client_bandwidth", "page", "in_flight"];
 
+/// Members whose largest number means that there is no limit, which JSON has as `null`.
+const LIMITS: [&str; 2] = ["reads_per_second", "writes_per_second"];
+
+fn is_unlimited(member: &str, value: f64) -> bool {
+    LIMITS.contains(&member) && value >= f64::from(u32::MAX)
+}
+
 impl Service {
     /// A bucket of Amazon S3 Standard in us-east-1, from a machine in the same region.
     ///
@@ -133,12 +140,35 @@ impl Service {
         }
     }
 
-    /// The numbers, as [`Service::from_json`] takes them. `like` names the model that the others are those of.
+    /// The numbers in words, with their units: for people.
+    pub fn describe(&self) -> String {
+        let name = if self.is_local { "disk" } else { "s3" };
+        let mut text = format!(
+            "like {name}: {} ms until a read is answered, {} ms until a write is; {:.3} GB/s for each request, {:.3} GB/s in all; {} requests at once",
+            milliseconds(self.get),
+            milliseconds(self.put),
+            self.request_bandwidth / 1e9,
+            self.client_bandwidth / 1e9,
+            self.in_flight
+        );
+        for (what, limit) in [("reads", self.reads), ("writes", self.writes)] {
+            if limit != u32::MAX {
+                text.push_str(&format!(", at most {limit} {what} in a second"));
+            }
+        }
+        text
+    }
+
+    /// The numbers, as [`Service::from_json`] takes them; `null` is no limit. `like` names the model that the others are those of.
     pub fn to_json(&self) -> Object {
         let like = if self.is_local { "disk" } else { "s3" };
         let mut object = Object::new().with("like", like);
         for (name, get, _) in &MEMBERS {
             let value = get(self);
+            if is_unlimited(name, value) {
+                object = object.with(*name, Json::Null);
+                continue;
+            }
             let is_whole = value.fract() == 0.0 && (0.0..9e15).contains(&value);
             let number = if is_whole { Json::from(value as u64) } else { Json::float(value) };
             object = object.with(*name, number);
@@ -168,6 +198,10 @@ impl Service {
                     invalid(format!("unknown member `{name}`; expected one of {known}")).into()
                 );
             };
+            if LIMITS.contains(&name) && *value == Json::Null {
+                set(&mut service, f64::from(u32::MAX));
+                continue;
+            }
             let number = value
                 .as_f64()
                 .filter(|number| {
@@ -213,6 +247,7 @@ mod tests {
         for service in [Service::S3, Service::DISK] {
             let text = Json::from(service.to_json()).to_string();
             assert_eq!(Service::from_json(text.as_bytes()).unwrap(), service, "{text}");
+            assert!(!text.contains("4294967295"), "{text}");
         }
         let far = Service::from_json(br#"{"get_ms": 80, "in_flight": 16}"#).unwrap();
         assert_eq!(far.get.median, Duration::from_millis(80));

@@ -612,7 +612,7 @@ impl<'a> Work<'a> {
                 } else {
                     let at = candidates.iter().position(|it| it.is_layout_of(best));
                     let reason = format!(
-                        "the lowest product of time and bytes among layouts that {} can read: {time} of the present time and {bytes} of the present bytes",
+                        "reads take {time} of the present time, and the array takes {bytes} of the present bytes; multiplied with each other, no layout that {} can read has less",
                         names.join(", ")
                     );
                     (at, reason)

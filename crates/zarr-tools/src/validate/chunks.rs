@@ -98,8 +98,12 @@ fn missing(
     }
     if !context.options.expect_complete {
         if absent < stored.len() as u64 {
-            let what =
-                format!("{absent} of {all} chunks are not stored, and read as the fill value");
+            let rest = if absent == 1 {
+                "is not stored; it reads as the fill value"
+            } else {
+                "are not stored; they read as the fill value"
+            };
+            let what = format!("{absent} of {all} chunks {rest}");
             sink.add(Problem::new(&array.path, ProblemKind::PartlyWritten, what));
         }
         return;
@@ -115,7 +119,10 @@ fn missing(
     for end in there.into_iter().chain([all]) {
         for number in next..end {
             if told == MOST_MISSING {
-                let what = format!("{} more chunks are not stored", absent - told);
+                let what = match absent - told {
+                    1 => "1 more chunk is not stored".to_owned(),
+                    more => format!("{more} more chunks are not stored"),
+                };
                 let problem = Problem::new(&array.path, ProblemKind::MissingChunk, what);
                 sink.add(problem.by(clause));
                 return;

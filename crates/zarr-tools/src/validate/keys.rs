@@ -166,8 +166,8 @@ impl<'a> Judge<'a> {
     fn other_files(&self, place: &str, count: u64, example: &StoreKey) -> Problem {
         let (place, what) = match (system_part(place), count) {
             (Some(part), _) => (part, "is not part of the data: copies leave it out".to_owned()),
-            (None, 1) => (example.as_str(), "is a file that is not Zarr's".to_owned()),
-            (None, count) => (place, format!("holds {count} files that are not Zarr's")),
+            (None, 1) => (example.as_str(), "this file is not part of the Zarr data".to_owned()),
+            (None, count) => (place, format!("{count} files in it are not part of the Zarr data")),
         };
         let node = self.tree.nearest(&*self.context.format, example);
         Problem::new(&node, ProblemKind::OtherFile, what).at(place)

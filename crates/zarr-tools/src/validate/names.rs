@@ -24,7 +24,7 @@ pub(super) fn check(
         sink.add(if context.is_made {
             // A type, a link or a name of HDF5, say, of which nothing is wrong.
             Problem::new(&context.path, ProblemKind::NotChecked, what)
-                .advise("nothing, unless it is data: read it with the tools of the file's format")
+                .advise("no action is needed, unless you need this: then read it with the tools of the file's format")
         } else {
             Problem::new(&context.path, ProblemKind::InvalidName, what)
         });

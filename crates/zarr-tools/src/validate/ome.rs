@@ -447,11 +447,24 @@ impl<'a> Check<'a, '_, '_> {
         for label in labels.as_array().unwrap_or_default() {
             let path = label.as_str().and_then(|name| found.path.join(name).ok());
             let members = path.as_ref().and_then(|path| self.members(path, found.version));
+            let is_there = path.as_ref().is_some_and(|path| self.tree.nodes.contains_key(path));
             let (Some(path), Some(members)) =
                 (path, members.filter(|it| it.contains("multiscales")))
             else {
-                let what = format!("`labels` lists {}, which is not an image", label.brief());
-                self.add(kind, "OME-31", found.path, &what);
+                let (what, advice) = if is_there {
+                    (
+                        "which is not an image",
+                        "correct the attributes of the label image with `zarr attrs --set`",
+                    )
+                } else {
+                    (
+                        "and there is no such node",
+                        "write the label image, or take its name out of `labels` with `zarr attrs --set`",
+                    )
+                };
+                let what = format!("`labels` lists {}, {what}", label.brief());
+                let problem = Problem::new(found.path, kind, what).by("OME-31");
+                self.add_problem(problem.advise(advice));
                 continue;
             };
             let image = found.path.parent().and_then(|path| self.members(&path, found.version));

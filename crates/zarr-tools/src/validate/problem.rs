@@ -208,19 +208,19 @@ kinds! {
         "rewrite the archive with `zarr copy`, which writes each name once";
     /// Bytes of a shard to which its index does not refer.
     ShardGap, "shard_gap", Index, note,
-        "nothing; rewriting the shard removes them";
+        "no action is needed; rewriting the shard removes them";
     /// An array of which most chunks are stored, and a few are not.
     PartlyWritten, "partly_written", Keys, note,
-        "if all of it was written, list them with --expect-complete";
+        "if every chunk was written, some are lost: `zarr validate --expect-complete` lists those that are not stored";
     /// Something that could not be checked.
     NotChecked, "not_checked", Meta, note,
         "check it with a build, or a store, that can";
     /// A file that is not Zarr's, or a folder of such files: a part of the data all the same.
     OtherFile, "other_file", Keys, note,
-        "nothing; `zarr copy` takes it along, `zarr rm` keeps it";
+        "no action is needed: `zarr copy` copies it, too, and `zarr rm` keeps it";
     /// What `zarr repair` put aside.
     Quarantined, "quarantined", Keys, note,
-        "move it back with `zarr repair --restore --apply`, or erase the folder";
+        "`zarr repair --restore --apply` moves them back; if you do not need them, erase the folder";
     /// A dimension of a group that has several lengths.
     DimensionLengths, "dimension_lengths", Meta, note,
         "xarray and netCDF open the group only when each dimension has one length: `zarr append` or `zarr resize` the arrays \

@@ -69,7 +69,8 @@ pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut 
         false
     });
     for (folder, count) in aside {
-        let what = format!("{count} values that `zarr repair` put aside");
+        let values = if count == 1 { "value" } else { "values" };
+        let what = format!("holds {count} {values} that `zarr repair` moved here");
         sink.add(Problem::new(&context.path, ProblemKind::Quarantined, what).at(folder));
     }
     for (folder, done) in runs {

@@ -183,6 +183,21 @@ fn each_rule_finds_what_breaks_it() {
 }
 
 #[test]
+fn a_listed_label_image_that_is_not_there_is_told_to_be_absent() {
+    let edit =
+        |text: &str| text.replace(r##""labels":["cells"]"##, r##""labels":["cells","nuclei"]"##);
+    let mut messages = Vec::new();
+    let how = ValidateOptions::new(Level::Meta);
+    validate_store(&hierarchy(Dialect::V3, &edit), "/", &options(), &how, &mut |problem| {
+        messages.push(problem.to_json().to_string());
+    })
+    .unwrap();
+    let [message] = &messages[..] else { panic!("{messages:?}") };
+    assert!(message.contains("and there is no such node"), "{message}");
+    assert!(message.contains("write the label image, or take its name out"), "{message}");
+}
+
+#[test]
 fn metadata_are_where_their_version_belongs() {
     // Those of 0.5 in v2, those of 0.4 in v3, and keys without slashes in 0.4.
     let nested = hierarchy(Dialect::V2, &|text| match text {

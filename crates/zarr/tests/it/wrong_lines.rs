@@ -29,6 +29,9 @@ fn wrong_lines_are_answered_with_what_to_do() -> Result<()> {
         .data_type(DataType::Float32)
         .dimension_names(["time", "lat"])
         .create()?;
+    std::fs::create_dir(at("empty")).expect("a folder");
+    std::fs::create_dir(at("other")).expect("a folder");
+    std::fs::write(at("other/notes.txt"), "not an array").expect("a file");
     let group = zarr::open_group(at("ocean.zarr"))?;
     let array = zarr::open_array(at("ocean.zarr/temperature"))?;
     let writeable = zarr::open_rw(at("ocean.zarr/temperature"))?.into_array()?;
@@ -38,6 +41,10 @@ fn wrong_lines_are_answered_with_what_to_do() -> Result<()> {
 
     let tried = tried! {
         zarr::open(at("ocaen.zarr")) => NotFound, "/ocean.zarr`?";
+        zarr::open(at("nothing.zarr")) => NotFound, "`.zmetadata`; there is no such file or folder";
+        zarr::open(at("empty")) => NotFound, "`.zmetadata`; the folder is empty";
+        zarr::open(at("other")) => NotFound, "`.zmetadata`; the folder is there, but holds no Zarr data";
+        zarr::open(at("other/notes.txt")) => NotFound, "this is a file, not a Zarr hierarchy";
         zarr::open_array(at("ocean.zarr/temprature")) => NotFound, "/ocean.zarr/temperature`?";
         zarr::open_array(at("ocaen.zarr/temperature")) => NotFound, "/ocean.zarr/temperature`?";
         group.array("temprature") => NotFound, "did you mean `/temperature`?";
@@ -72,6 +79,10 @@ fn wrong_lines_are_answered_with_what_to_do() -> Result<()> {
         typed().chunks([0, 2]).create() => Argument, "a chunk has length 0; the minimum is 1";
         typed().chunks([-1, 2]).create() => Argument, "chunks: axis 0 has length -1";
         typed().codec("zsdt:3").create() => Unsupported, "did you mean `zstd`?";
+        typed().codec("zstandard").create() => Unsupported, "did you mean `zstd`?";
+        typed().codec("zstd=3").create() => Argument, "did you mean `zstd:3`?";
+        typed().codec("blosc:cname=zstd,clevel=5").create() => Argument, "as in `blosc-zstd-bitshuffle:5`";
+        typed().codec("transpose:1,0").create() => Argument, r#"{"name": "transpose", "configuration": {"order": [1,0]}}"#;
         typed().codec("zstd:best").create() => Argument, "invalid level `best`, expected a number as in `zstd:3`";
         typed().fill_value("none").create() => Argument, "fill_value";
         typed().attributes(serde_json::json!([1])).create() => Argument, "attributes are a JSON object, not an array";
