@@ -12,7 +12,7 @@ use zarr_plot::meaning::Reach;
 /// About how many bytes of elements are held in memory.
 pub(crate) const PIECE: u64 = 64 << 20;
 
-/// Which elements a verb is about.
+// Which elements a verb is about.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SelectionArgs {
     /// Elements, axis by axis, as in 0:4,::2,-1,[1,5,9] or ...,-1 [default: all]
@@ -31,7 +31,7 @@ pub(crate) struct SelectionArgs {
     near: Near,
 }
 
-/// How far the coordinate may be that --sel takes for one that is not there.
+// How far the coordinate may be that --sel takes for one that is not there.
 #[cfg(feature = "plot")]
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Near {

@@ -93,7 +93,7 @@ pub(crate) struct Target {
     pub path: String,
 }
 
-/// How a [`Target`] is given.
+// How a `Target` is given.
 #[derive(Debug, Args)]
 struct TargetArgs {
     /// Path or URL of a hierarchy, or of a node inside
@@ -136,7 +136,7 @@ impl FromArgMatches for Target {
     }
 }
 
-/// What is done about chunks that are not stored.
+// What is done about chunks that are not stored.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct NoMissing {
     /// Fail if a chunk, or an inner chunk of a shard, is missing, instead of reading the fill value. Use it only for arrays whose
@@ -145,7 +145,7 @@ pub(crate) struct NoMissing {
     pub no_missing: bool,
 }
 
-/// How writers look out for each other.
+// How writers look out for each other.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WriteOptions {
     /// Whether partial writes of chunks are guarded against other writers

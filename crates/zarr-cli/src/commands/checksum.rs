@@ -167,7 +167,7 @@ pub(super) fn read_chunks(file: &str) -> Result<ChunkManifest, Failure> {
     ChunkManifest::parse(&read_text(option, file)?).map_err(|e| wrong(option, file, &e))
 }
 
-/// Digests that stored chunks are checked against when they are read.
+// Digests that stored chunks are checked against when they are read.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Checked {
     /// Check each chunk that is read against the lines of FILE, as `zarr checksum --manifest --chunks` prints for TARGET

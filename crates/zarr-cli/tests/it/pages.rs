@@ -170,10 +170,16 @@ fn every_verb_has_help_and_a_line_on_its_page() {
     // A line that begins further to the right is the rest of a long one.
     let names = list.lines().filter_map(|line| line.strip_prefix("  "));
     let verbs = names.filter(|line| !line.starts_with(' '));
-    let mut verbs: Vec<&str> = verbs.filter_map(|line| line.split(' ').next()).collect();
-    verbs.retain(|verb| *verb != "help");
-    for verb in &verbs {
+    let mut verbs: Vec<(&str, &str)> = verbs.filter_map(|line| line.split_once(' ')).collect();
+    verbs.retain(|(verb, _)| *verb != "help");
+    for (verb, what) in &verbs {
         let help = folder.good(&format!("{verb} --help")).text().to_owned();
+        // The list may be folded elsewhere.
+        let begin: String = what.trim().chars().take(30).collect();
+        assert!(
+            help.starts_with(&begin),
+            "{verb} is `{begin}…` in the list, but its help is: {help}"
+        );
         assert!(help.contains(&format!("\nUsage: zarr {verb}")), "{verb}: {help}");
         let has_source = help.contains("///") || help.contains("\\n");
         assert!(!has_source, "{verb}: the help shows marks of its source: {help}");
@@ -181,6 +187,7 @@ fn every_verb_has_help_and_a_line_on_its_page() {
     let page = fs::read_to_string(Path::new(TOP).join("docs/verbs.md")).unwrap();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
     let mut listed: Vec<&str> = rows.collect();
+    let mut verbs: Vec<&str> = verbs.into_iter().map(|(verb, _)| verb).collect();
     verbs.sort_unstable();
     listed.sort_unstable();
     assert_eq!(listed, verbs, "the verbs of docs/verbs.md are not those of the help");
