@@ -348,7 +348,8 @@ async fn not_found(url: &str) -> Error {
 fn what_is_there(url: &str) -> Option<&'static str> {
     let path = match url.split_once("://") {
         None => url,
-        Some(("file", path)) => path,
+        // A path with escapes is not the name of a file.
+        Some(("file", path)) if !path.contains('%') => path,
         Some(_) => return None,
     };
     let Ok(there) = std::fs::metadata(path) else {
