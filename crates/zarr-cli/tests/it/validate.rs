@@ -141,7 +141,7 @@ fn what_writers_left_and_copies_under_way_are_named() {
         assert!(run.text().contains("/a, "), "{}", run.text());
         assert!(run.text().contains("3 of its parts are done"), "{}", run.text());
         assert!(
-            run.text().contains("note: /, `.zarr-quarantine`: quarantined: 1 values"),
+            run.text().contains("note: /, `.zarr-quarantine`: quarantined: holds 1 value that"),
             "{}",
             run.text()
         );

@@ -113,13 +113,17 @@ impl ArrayBuilder {
     }
 
     /// Adds a codec behind those already added: a short text, such as `"zstd:3"` (see
-    /// [`CodecSpec::from_str`](std::str::FromStr)), or final v3's metadata. `bytes` is added by itself.
+    /// [`CodecSpec::from_str`](std::str::FromStr)), or final v3's metadata. `bytes` is added by itself, and
+    /// `"none"` adds nothing: an array has no codecs but those that it is given.
     #[doc(alias = "codecs")]
     #[doc(alias = "compressor")]
     #[doc(alias = "filters")]
     #[must_use]
     pub fn codec<C: TryInto<CodecSpec, Error: Into<Error>>>(mut self, codec: C) -> ArrayBuilder {
-        self.new_array.codecs.push(codec.try_into().map_err(|e| Into::<Error>::into(e).message()));
+        let codec = codec.try_into().map_err(|e| Into::<Error>::into(e).message());
+        if !codec.as_ref().is_ok_and(|codec| codec.name == "none") {
+            self.new_array.codecs.push(codec);
+        }
         self
     }
 
