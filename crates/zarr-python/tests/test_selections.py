@@ -441,7 +441,7 @@ def test_codecs_are_plain_data(tmp_path):
 
 def test_axes_of_an_image_are_selected_by_name_in_v2(tmp_path):
     """OME-Zarr 0.4: the axes of a level are named by the group, not by the array."""
-    image = zarrkit.create_group(tmp_path / "image.zarr", format="v2")
+    image = zarrkit.create_group(tmp_path / "image.zarr", dialect="v2")
     names = ["c", "y", "x"]
     axes = [{"name": name, "type": "channel" if name == "c" else "space"} for name in names]
     scale = [{"type": "scale", "scale": [1, 0.5, 0.5]}]
@@ -450,7 +450,7 @@ def test_axes_of_an_image_are_selected_by_name_in_v2(tmp_path):
     ]
     expected = np.arange(2 * 3 * 4, dtype="u2").reshape(2, 3, 4)
     image.create_array("0", data=expected)
-    for level in (image["0"], zarrkit.open(tmp_path / "image.zarr" / "0")):
+    for level in (image["0"], zarrkit.open(tmp_path / "image.zarr")["0"]):
         assert np.array_equal(level.isel(c=1), expected[1])
         assert np.array_equal(level.isel(y=slice(1, 3), x=-1), expected[:, 1:3, -1])
         with pytest.raises(ValueError, match="there is no dimension 'z'|there is no dimension \"z\""):
