@@ -157,11 +157,15 @@ const COMMON_OPTIONS: &str =
 
 /// `zarr TARGET` is a command of its own: puts its name before a first argument that is no command and looks like a path.
 fn with_command(program: &clap::Command, mut args: Vec<OsString>) -> Vec<OsString> {
-    let Some(first) = args.get(1).and_then(|first| first.to_str()) else { return args };
+    // Options without a value may stand before it.
+    let switches = ["--json", "--quiet", "-q", "--verbose", "--strict", "--trace"];
+    let is_switch = |arg: &OsString| arg.to_str().is_some_and(|arg| switches.contains(&arg));
+    let at = 1 + args.iter().skip(1).take_while(|arg| is_switch(arg)).count();
+    let Some(first) = args.get(at).and_then(|first| first.to_str()) else { return args };
     let is_command = program.find_subcommand(first).is_some() || first == "help";
     let looks_like_path = first.contains(['/', '.']) || std::path::Path::new(first).exists();
     if !first.starts_with('-') && !is_command && looks_like_path {
-        args.insert(1, "__show".into());
+        args.insert(at, "__show".into());
     }
     args
 }

@@ -209,7 +209,7 @@ impl<'a> Typed<'a> {
             ),
             ("rm", "-r" | "-R" | "-f" | "-y" | "--recursive" | "--yes" | "--no-confirm") => {
                 format!(
-                    "{option} is not needed: all below the node is erased, and nothing is asked"
+                    "{option} is not needed: `zarr rm` erases everything below the node, and does not prompt"
                 )
             }
             ("tree", "--depth" | "-L" | "--max-depth" | "--level") => format!(

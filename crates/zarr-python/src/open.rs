@@ -376,22 +376,25 @@ pub fn read_manifest(file: &Path) -> PyResult<Arc<ChunkManifest>> {
 ///
 /// In place of a URL, a store: one of zarr-python's or obstore's, or a mapping of keys to bytes, such as a `dict`.
 ///
-/// `mode` is "r" to read, "r+" to read and write, "a" to read and write, and to create a group if nothing is there. The dialect
-/// is detected; `dialect` ("v2", "v3", "draft") takes the data for that one. `consolidated=None` reads documents from consolidated
-/// copies if there are some, True only from those, False never; text is the key of the copies. `strict` refuses what only a
-/// tolerant reader takes; else a `ZarrWarning` names it. `threads` is how many threads read and write, by default
-/// all of the machine. `limits` are the most bytes that one document ("document", by default 64 MiB) and the decoded chunks of all calls
-/// at once ("decoded", by default 2 GiB) may have. `chunk_cache` is the most memory in which decoded chunks are kept, such as "256MiB", for this
-/// handle and those that are made of it; by default none. Readers still see what other writers store. `read_ahead` is how many
-/// rows of chunks along the first axis are read into that memory while you work, once a read begins where the one before it
-/// ended; by default none. For `max_age` seconds after a far store was asked for an object, its version, and all of it up to 64 KiB,
-/// are taken as they were then: documents, chunks of `chunk_cache`, and that there is no such object. So what other
-/// writers store is seen up to that many seconds late, or after `refresh()`; 0 asks each time. Folders, zip archives and LMDB
-/// are always asked. `missing="error"` raises `CorruptDataError` where a read touches a chunk, or an inner chunk of a shard, that is not
-/// stored: for arrays of which every chunk was stored. With "fill" its elements are the fill value, and most writers leave out
-/// chunks of nothing else. `manifest` is the path of a file that `zarr checksum URL --manifest --chunks` printed: which chunks
-/// are stored is compared with it at once, and each chunk when it is read; `CorruptDataError` names one that was lost, cut short or
-/// replaced. It is for reading, of the same `url`, and what is opened so cannot be pickled.
+/// - `mode`: "r" reads; "r+" reads and writes; "a" also creates a group if nothing is there.
+/// - `dialect`: "v2", "v3" or "draft"; by default it is detected.
+/// - `consolidated`: None reads consolidated metadata if there are any, True requires them, False ignores them; a string is their key.
+/// - `strict`: refuses data that deviate from the specification; by default a `ZarrWarning` names what does.
+/// - `threads`: how many threads read and write; by default as many as the machine has.
+/// - `limits`: maximum bytes of one document ("document", 64 MiB by default), and of the decoded chunks of all calls at once ("decoded",
+///   2 GiB by default).
+/// - `chunk_cache`: maximum memory for decoded chunks, such as "256MiB", shared by this handle and those made from it; none by default.
+///   What other writers store is still seen.
+/// - `read_ahead`: how many rows of chunks along the first axis are read into that cache in advance, once a read begins where the one
+///   before it ended.
+/// - `max_age`: for how many seconds answers of a remote store are reused: documents, cached chunks, and that an object does not exist. What
+///   other writers store is seen that much later, or after `refresh()`; with 0, the default, each read asks. Folders, zip archives and
+///   LMDB are always asked.
+/// - `missing`: "fill" reads chunks that are not stored as the fill value; "error" raises `CorruptDataError` for them, for arrays of which
+///   every chunk was written.
+/// - `manifest`: a file that `zarr checksum URL --manifest --chunks` printed. The stored chunks are compared with it at once, and each
+///   chunk when it is read; `CorruptDataError` names one that was lost, truncated or replaced. Only for reading the same `url`; such a
+///   handle cannot be pickled.
 ///
 /// Raises `NotFoundError` (a `FileNotFoundError`) if nothing is there.
 #[pyfunction]

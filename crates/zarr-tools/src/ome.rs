@@ -257,6 +257,9 @@ pub(crate) fn placed(
     if levels.is_empty() {
         return (attributes, levels);
     }
+    if let Some(omero) = cut_channels(&holder, &images, path, parts) {
+        holder.insert("omero", omero);
+    }
     holder.insert("multiscales", images);
     if is_nested {
         attributes.insert(OME, holder);
@@ -264,6 +267,32 @@ pub(crate) fn placed(
         attributes = holder;
     }
     (attributes, levels)
+}
+
+/// The attribute `omero` with the channels of the part alone; `None` if it has all of them, or none are listed.
+fn cut_channels(
+    holder: &Object,
+    images: &Json,
+    path: &NodePath,
+    parts: &BTreeMap<NodePath, Vec<Steps>>,
+) -> Option<Object> {
+    let omero = holder.get("omero")?.as_object()?;
+    let channels = omero.get("channels")?.as_array()?;
+    let image = images.as_array()?.first()?.as_object()?;
+    let axes = image.get("axes")?.as_array()?;
+    let is_channel = |axis: &Json| {
+        let axis = axis.as_object();
+        axis.and_then(|axis| axis.get("type")?.as_str()) == Some("channel")
+    };
+    let axis = axes.iter().position(is_channel)?;
+    let first = image.get("datasets")?.as_array()?.first()?.as_object()?;
+    let level = path.join(first.get("path")?.as_str()?).ok()?;
+    let steps = parts.get(&level)?.get(axis)?;
+    let kept: Option<Vec<Json>> = (0..steps.len)
+        .map(|at| channels.get(usize::try_from(steps.at(at)?).ok()?).cloned())
+        .collect();
+    let kept = kept.filter(|kept| kept.len() < channels.len())?;
+    Some(omero.clone().with("channels", kept))
 }
 
 /// An image as [`placed`] returns it; `None` if it has no list of levels.

@@ -16,7 +16,7 @@ Examples:
   zarr completions fish > ~/.config/fish/completions/zarr.fish
   zarr completions powershell >> $PROFILE
 
-The values of --path are nodes of TARGET, where TARGET is a path: no key pressed on the way asks a network."))]
+The values of --path are nodes of TARGET, where TARGET is a path: completion never accesses the network."))]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_name = "SHELL")]

@@ -98,7 +98,7 @@ pub(crate) struct Plot {
     /// Draw a histogram of the values
     #[arg(long, conflicts_with = "bare")]
     histogram: bool,
-    /// How a block of elements becomes one pixel
+    /// How to reduce a block of elements to one pixel
     #[arg(long, value_name = "HOW")]
     reduce: Option<How>,
     /// Whether the first row is at the top or at the bottom [default: so that north or up is at the top; top with --bare or if unknown]

@@ -46,6 +46,7 @@ pub(crate) struct Rename {
 impl Rename {
     /// The hierarchy, and the node's old and new path in it.
     fn paths(&self, session: &Session) -> Result<(Hierarchy, NodePath, NodePath), Failure> {
+        self.refuse_other_hierarchy()?;
         let Some(path) = &self.path else {
             let target = Target::new(&self.target, "/");
             let (mut hierarchy, mut old) = session.find_in_parent(&target, &self.care)?;
@@ -77,6 +78,20 @@ impl Rename {
         let old = zarr::tools::path_below(&base, path)?;
         let new = zarr::tools::path_below(&base, &self.new)?;
         Ok((hierarchy, old, new))
+    }
+
+    /// Refuses a NEW that is in another hierarchy: it would be taken for a path in this one.
+    fn refuse_other_hierarchy(&self) -> Result<(), Failure> {
+        let (target, _) = zarr::tools::split_at_store(&self.target);
+        let (new, inside) = zarr::tools::split_at_store(&self.new);
+        let names_a_store = !inside.is_empty() || new.contains("://");
+        if !names_a_store || zarr::tools::absolute_url(target) == zarr::tools::absolute_url(new) {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "NEW is a path in the hierarchy of TARGET, and {} is in another; to move a node there, run `zarr copy {} {}`, then `zarr rm {}`",
+            self.new, self.target, self.new, self.target
+        )))
     }
 
     /// The new path from the root of the hierarchy, if NEW begins with the place of the hierarchy, as it does for `mv`:

@@ -295,7 +295,11 @@ fn a_small_difference_is_not_shown_as_none() {
         assert_eq!(put.code, 0);
     }
     let run = folder.run("diff a.zarr b.zarr");
-    assert!(run.code == 1 && run.text().contains("; largest relative difference 1.0e-7 %"), "{}", run.text());
+    assert!(
+        run.code == 1 && run.text().contains("; largest relative difference 1.0e-7 %"),
+        "{}",
+        run.text()
+    );
 }
 
 /// Blocks of which nothing is stored have one hash, which is computed once: the checksum is that of an array of which all is stored.

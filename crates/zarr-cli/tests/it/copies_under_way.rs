@@ -52,7 +52,9 @@ fn options_choose_what_is_copied() {
     assert_eq!(folder.good("get c.zarr").text(), "[2,5,8]\n");
     folder.good("copy a.zarr d.zarr --path g/small --region ::-2");
     assert_eq!(folder.good("get d.zarr").text(), "[9,7,5,3,1]\n");
-    assert!(folder.bad("copy a.zarr e.zarr --region 1:2", 2).contains("--region cuts a single array"));
+    assert!(
+        folder.bad("copy a.zarr e.zarr --region 1:2", 2).contains("--region cuts a single array")
+    );
     folder.good("copy a.zarr f.zarr --region small=4:6 --region big=598:,::20");
     assert_eq!(folder.good("get f.zarr --path g/small").text(), "[5,6]\n");
     let part = "[[23921,23941],[23961,23981]]\n";

@@ -672,3 +672,38 @@ fn a_range_around_the_end_of_the_longitudes_is_answered_by_its_two_parts() {
     let joined = folder.good("get c.zarr/t --json").text().to_owned();
     assert!(joined.contains("340") && joined.contains("30"), "{joined}");
 }
+
+#[test]
+fn a_part_of_an_image_lists_the_channels_that_it_has() {
+    let folder = Folder::new();
+    folder.good("create i.zarr/0 --shape 3,4,4 --dtype uint8 --dims c,y,x");
+    let ome = r#"ome={"version":"0.5","multiscales":[{"axes":[{"name":"c","type":"channel"},{"name":"y","type":"space"},{"name":"x","type":"space"}],
+        "datasets":[{"path":"0","coordinateTransformations":[{"type":"scale","scale":[1,1,1]}]}]}],
+        "omero":{"channels":[{"label":"DAPI"},{"label":"GFP"},{"label":"RFP"}]}}"#;
+    let set = folder.command("attrs i.zarr --set").arg(ome).output().unwrap();
+    assert!(set.status.success());
+    folder.good("copy i.zarr one.zarr --sel c=GFP");
+    let text = folder.good("info one.zarr").text().to_owned();
+    assert!(text.contains("GFP") && !text.contains("DAPI") && !text.contains("RFP"), "{text}");
+    folder.good("copy i.zarr all.zarr --sel y=0:1");
+    let text = folder.good("info all.zarr").text().to_owned();
+    assert!(text.contains("DAPI") && text.contains("RFP"), "{text}");
+}
+
+/// N-030: the metadata of NCZarr have the lengths of the dimensions.
+#[test]
+fn the_arrays_of_an_nczarr_dataset_are_cut_after_a_copy_to_plain_zarr() {
+    let folder = Folder::new();
+    let cdl = "netcdf d {\ndimensions:\n lat = 4 ;\nvariables:\n double lat(lat) ;\n float t(lat) ;\ndata:\n lat = 0, 10, 20, 30 ;\n t = 1, 2, 3, 4 ;\n}\n";
+    folder.write("d.cdl", cdl);
+    for format in ["nczarr-v2", "nczarr-v3"] {
+        folder.good(&format!("gen d.cdl -o {format}.zarr --format {format}"));
+        for part in ["--sel lat=10:20 --select t", "--region t=1:3"] {
+            let said = folder.bad(&format!("copy {format}.zarr c.zarr {part}"), 2);
+            assert!(said.contains("--to zarr-v3"), "{said}");
+        }
+        folder.good(&format!("copy {format}.zarr {format}-plain.zarr --to zarr-v3"));
+        folder.good(&format!("copy {format}-plain.zarr {format}-cut.zarr --sel lat=10:20"));
+        assert_eq!(folder.good(&format!("get {format}-cut.zarr/t")).text().trim(), "[2.0,3.0]");
+    }
+}

@@ -238,6 +238,12 @@ fn the_new_path_may_begin_with_the_hierarchy() {
     folder.good(&format!("rename {0}/g/h/c {0}/c", whole.display()));
     folder.good("rename t.zarr/c d");
     folder.good("info t.zarr/d");
+    // A place of its own is no path in this hierarchy.
+    let said = folder.bad("rename t.zarr/d other.zarr/d", 2);
+    assert!(
+        said.contains("run `zarr copy t.zarr/d other.zarr/d`, then `zarr rm t.zarr/d`"),
+        "{said}"
+    );
     let said = folder.bad("rename t.zarr/d t.zarr/d", 2);
     assert!(said.contains("/d already has this path"), "{said}");
 }

@@ -256,7 +256,7 @@ impl Header {
     /// Refuses sizes of elements and blocks that cannot be.
     fn check_blocks(self) -> Result<Header, CodecError> {
         let can_be = self.type_size > 0 && (1..=self.size).contains(&self.block_size);
-        let why = "the header's element or block size cannot be";
+        let why = "invalid element or block size in the header";
         (can_be || self.size == 0).then_some(self).ok_or_else(|| CodecError::corrupt(CODEC, why))
     }
 

@@ -285,7 +285,10 @@ impl<'a> Loader<'a> {
     /// What a listing shows of a group that declares nothing (N-091).
     fn listed(&mut self, path: &str, at: &NodePath) -> Result<GroupDocument> {
         if self.profile != Profile::Pure {
-            self.warn(path, vec!["`_nczarr_group` is missing; what lies there is listed".into()]);
+            self.warn(
+                path,
+                vec!["`_nczarr_group` is missing; listing the stored nodes instead".into()],
+            );
         }
         let mut declared = GroupDocument::default();
         let children = self.hierarchy.children(at)?;

@@ -59,7 +59,9 @@ pub fn statistics_along(array: &Array, request: &Request<'_>, axes: &[usize]) ->
         return Err(argument(format!("there is no axis {axis}")));
     }
     if !request.percentiles.is_empty() || request.histogram.is_some() {
-        return Err(argument("there are no percentiles and histograms along axes".into()));
+        return Err(argument(
+            "percentiles and histograms are computed of all elements, not along axes".into(),
+        ));
     }
     let shape: Vec<u64> = axes.iter().map(|&axis| plan.axes[axis].len()).collect();
     let cells = zarr_core::region::element_count(&shape).unwrap_or(u64::MAX);

@@ -165,7 +165,7 @@ fn image_of(node: Node) -> Result<Array, Refusal> {
     };
     let images = Image::of_group(&group);
     let Some(level) = images.first().and_then(|image| image.levels.first()) else {
-        return Err(Refusal::wrong(format!("{} is no image of OME-Zarr", group.path())));
+        return Err(Refusal::wrong(format!("{} is not an OME-Zarr image", group.path())));
     };
     Ok(group.hierarchy().array(&group.path().join(&level.path)?)?)
 }

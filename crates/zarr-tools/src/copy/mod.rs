@@ -167,7 +167,7 @@ pub struct Steps {
 
 impl Steps {
     /// The coordinate at a position.
-    fn at(self, position: u64) -> Option<u64> {
+    pub(crate) fn at(self, position: u64) -> Option<u64> {
         let offset = i128::from(self.step) * i128::from(position);
         u64::try_from(i128::from(self.start).checked_add(offset)?).ok()
     }

@@ -232,9 +232,33 @@ pub fn plan_copy(
 ) -> Result<Plan> {
     let at =
         &NodePath::new(at.as_ref()).map_err(|e| Error::from(e).at_store(target.store().name()))?;
+    refuse_part_of_dataset(source, options)?;
     planned_or_resumed(target, at, options, &|options, stored| {
         planned_anew(source, (target, at), options, stored, true)
     })
+}
+
+/// Refuses to cut the arrays of an NCZarr dataset: its metadata have the lengths of the dimensions (N-030), which those of the copy would
+/// not have.
+#[cfg(feature = "nczarr")]
+fn refuse_part_of_dataset(source: &Node, options: &CopyOptions<'_>) -> Result<()> {
+    let is_group = matches!(source, Node::Group(_));
+    if !is_group
+        || options.regions.is_empty()
+        || !zarr_nczarr::Dataset::is_nczarr(&source.hierarchy())
+    {
+        return Ok(());
+    }
+    let why = "this is an NCZarr dataset, whose metadata have the lengths of its dimensions, so that its arrays cannot be cut";
+    Err(at_node(AccessError::Argument(why.into()), &source.hierarchy(), source.path()).with_hint(
+        "first copy it to plain Zarr, as with `zarr copy SRC DST --to zarr-v3`, and cut that copy",
+    ))
+}
+
+#[cfg(not(feature = "nczarr"))]
+#[expect(clippy::unnecessary_wraps, reason = "as with the feature")]
+fn refuse_part_of_dataset(_: &Node, _: &CopyOptions<'_>) -> Result<()> {
+    Ok(())
 }
 
 /// Makes a plan with these options, which may be those of a copy under way, whose plan is stored.

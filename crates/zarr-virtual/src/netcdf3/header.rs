@@ -105,7 +105,7 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn take(&mut self, count: u64) -> Result<&'a [u8], Fault> {
         let end = usize::try_from(count).ok().and_then(|count| self.at.checked_add(count));
-        let end = end.ok_or_else(|| self.damaged("a length beyond all memory"))?;
+        let end = end.ok_or_else(|| self.damaged("a length that exceeds the address space"))?;
         let taken = self.bytes.get(self.at..end).ok_or(Fault::Needs(end as u64))?;
         self.at = end;
         Ok(taken)
