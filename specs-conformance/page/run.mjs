@@ -891,7 +891,7 @@ const tests = {
   async "failures are told in words"() {
     isWatched = false;
     const page = await open("#/sea.zarr/nothing");
-    assert.match(await text(page, "[role=alert]"), /nothing is there/);
+    assert.match(await text(page, "[role=alert]"), /not found/);
     await page.goto(`${url}#/sea.zarr/temperature?at=99,-1,x&x=9&y=1&view=a&map=constructor&range=5,1&tab=none`);
     await settled(page);
     assert.equal(await text(page, "h1"), "temperature");
