@@ -245,12 +245,12 @@ fn refuse_part_of_dataset(source: &Node, options: &CopyOptions<'_>) -> Result<()
     let is_group = matches!(source, Node::Group(_));
     if !is_group
         || options.regions.is_empty()
-        || !zarr_nczarr::Dataset::is_nczarr(&source.hierarchy())
+        || !zarr_nczarr::Dataset::is_nczarr(source.hierarchy())
     {
         return Ok(());
     }
     let why = "this is an NCZarr dataset, whose metadata have the lengths of its dimensions, so that its arrays cannot be cut";
-    Err(at_node(AccessError::Argument(why.into()), &source.hierarchy(), source.path()).with_hint(
+    Err(at_node(AccessError::Argument(why.into()), source.hierarchy(), source.path()).with_hint(
         "first copy it to plain Zarr, as with `zarr copy SRC DST --to zarr-v3`, and cut that copy",
     ))
 }
