@@ -279,12 +279,7 @@ fn cut_channels(
     let omero = holder.get("omero")?.as_object()?;
     let channels = omero.get("channels")?.as_array()?;
     let image = images.as_array()?.first()?.as_object()?;
-    let axes = image.get("axes")?.as_array()?;
-    let is_channel = |axis: &Json| {
-        let axis = axis.as_object();
-        axis.and_then(|axis| axis.get("type")?.as_str()) == Some("channel")
-    };
-    let axis = axes.iter().position(is_channel)?;
+    let axis = channel_axis(image)?;
     let first = image.get("datasets")?.as_array()?.first()?.as_object()?;
     let level = path.join(first.get("path")?.as_str()?).ok()?;
     let steps = parts.get(&level)?.get(axis)?;
@@ -295,6 +290,14 @@ fn cut_channels(
     Some(omero.clone().with("channels", kept))
 }
 
+/// The axis of an image along which its channels are.
+fn channel_axis(image: &Object) -> Option<usize> {
+    image.get("axes")?.as_array()?.iter().position(|axis| {
+        let kind = axis.as_object().and_then(|axis| axis.get("type")?.as_str());
+        kind == Some("channel")
+    })
+}
+
 /// An image as [`placed`] returns it; `None` if it has no list of levels.
 fn placed_image(
     image: &Json,
@@ -303,12 +306,13 @@ fn placed_image(
     levels: &mut Vec<NodePath>,
 ) -> Option<Json> {
     let mut image = image.as_object()?.clone();
+    let channels = channel_axis(&image);
     let datasets: Json = image
         .get("datasets")?
         .as_array()?
         .iter()
         .map(|dataset| {
-            let Some((level, placed)) = placed_level(dataset, group, parts) else {
+            let Some((level, placed)) = placed_level(dataset, group, parts, channels) else {
                 return dataset.clone();
             };
             levels.push(level);
@@ -324,10 +328,15 @@ fn placed_level(
     dataset: &Json,
     group: &NodePath,
     parts: &BTreeMap<NodePath, Vec<Steps>>,
+    channels: Option<usize>,
 ) -> Option<(NodePath, Json)> {
     let mut dataset = dataset.as_object()?.clone();
     let level = group.join(dataset.get("path")?.as_str()?).ok()?;
-    let part = parts.get(&level)?;
+    let mut part = parts.get(&level)?.clone();
+    // Channels have no position; the list of them is cut instead.
+    if let Some(channels) = channels.and_then(|axis| part.get_mut(axis)) {
+        (channels.start, channels.step) = (0, 1);
+    }
     let transformations = dataset.get("coordinateTransformations")?.as_array()?;
     let (scale, translation) = match transformations {
         [scale] => (vector(scale, "scale")?, vec![0.0; part.len()]),

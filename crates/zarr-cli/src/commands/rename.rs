@@ -88,9 +88,15 @@ impl Rename {
         if !names_a_store || zarr::tools::absolute_url(target) == zarr::tools::absolute_url(new) {
             return Ok(());
         }
+        let old = match &self.path {
+            Some(path) => {
+                format!("{}/{}", self.target.trim_end_matches('/'), path.trim_matches('/'))
+            }
+            None => self.target.clone(),
+        };
         Err(Failure::Usage(format!(
             "NEW is a path in the hierarchy of TARGET, and {} is in another; to move a node there, run `zarr copy {} {}`, then `zarr rm {}`",
-            self.new, self.target, self.new, self.target
+            self.new, old, self.new, old
         )))
     }
 
