@@ -685,6 +685,9 @@ fn a_part_of_an_image_lists_the_channels_that_it_has() {
     folder.good("copy i.zarr one.zarr --sel c=GFP");
     let text = folder.good("info one.zarr").text().to_owned();
     assert!(text.contains("GFP") && !text.contains("DAPI") && !text.contains("RFP"), "{text}");
+    // Channels have no position.
+    let ome = folder.good("attrs one.zarr ome").text().replace([' ', '\n'], "");
+    assert!(ome.contains(r#""translation":[0,0,0]"#), "{ome}");
     folder.good("copy i.zarr all.zarr --sel y=0:2");
     let text = folder.good("info all.zarr").text().to_owned();
     assert!(text.contains("DAPI") && text.contains("RFP"), "{text}");

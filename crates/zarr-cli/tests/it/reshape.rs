@@ -244,6 +244,8 @@ fn the_new_path_may_begin_with_the_hierarchy() {
         said.contains("run `zarr copy t.zarr/d other.zarr/d`, then `zarr rm t.zarr/d`"),
         "{said}"
     );
+    let said = folder.bad("rename t.zarr --path d other.zarr/d", 2);
+    assert!(said.contains("then `zarr rm t.zarr/d`"), "{said}");
     let said = folder.bad("rename t.zarr/d t.zarr/d", 2);
     assert!(said.contains("/d already has this path"), "{said}");
 }
