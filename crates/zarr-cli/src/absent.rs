@@ -192,7 +192,10 @@ fn at_url(url: &str, options: &OpenOptions, verb: &str) -> Option<(String, Error
     if let Some(other) = other(url, options) {
         return Some(other);
     }
+    let name = url.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let is_port = verb == "serve" && name.parse::<u16>().is_ok();
     let why = match above(url, options, verb) {
+        _ if is_port => format!("did you mean `--port {name}`?"),
         Some(why) => why,
         None => match local(url) {
             Some(path) => on_disk(&path, url, options),

@@ -1,6 +1,6 @@
 //! Reads the chunks, shards and codecs that `zarr copy` gives by the names of arrays and dimensions, or as sizes.
 
-use zarr::codec::ChunkContext;
+use zarr::codec::{ChunkContext, CodecSpec};
 use zarr::tools::{CodecRule, ShapeRule, WHOLE_AXIS};
 use zarr::{CoreType, MetadataError, Registry};
 
@@ -142,6 +142,19 @@ pub(crate) fn codecs(
         }
     }
     Ok((all, rules))
+}
+
+/// The codecs that `--codec` names, in their order; `none` is no codec.
+///
+/// # Errors
+/// As [`check_codec`], and for what is no codec at all.
+pub(crate) fn specs(given: &[String], registry: &Registry) -> Result<Vec<CodecSpec>, Failure> {
+    let mut specs = Vec::new();
+    for codec in given.iter().filter(|codec| *codec != "none") {
+        check_codec(codec, registry)?;
+        specs.push(zarr::tools::codec(codec)?);
+    }
+    Ok(specs)
 }
 
 /// Refuses a codec that is wrong for every array: its level, which no source or target is to blame for.

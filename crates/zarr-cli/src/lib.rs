@@ -102,6 +102,7 @@ Examples:
 /// [`clap::Command::build`]. Making those of every command takes as long as all the rest of a start.
 fn command() -> clap::Command {
     let program = Cli::command().max_term_width(MAX_WIDTH);
+    let program = program.mut_subcommands(|command| command.help_template(HELP_TEMPLATE));
     if io::stdout().is_terminal() { program } else { program.term_width(MAX_WIDTH) }
 }
 
@@ -123,10 +124,9 @@ fn first_command_name(args: &[OsString]) -> Option<String> {
     words.find_map(|word| Some(program.find_subcommand(word)?.get_name().to_owned()))
 }
 
-/// What follows the options in a command's help: its own text, and where the options of every command are, which short help leaves out.
-fn after_help(own: &str) -> String {
-    let own = unfolded(own);
-    if own.is_empty() { COMMON_OPTIONS.to_owned() } else { format!("{own}\n\n{COMMON_OPTIONS}") }
+/// What `--help` of a command says behind its options; `-h`, which fits a screen, leaves it out.
+fn details(own: &str) -> String {
+    unfolded(own)
 }
 
 /// Longer lines of help are hard to read, however wide the terminal is.
@@ -152,15 +152,25 @@ fn is_prose(line: &str) -> bool {
     !line.is_empty() && !line.starts_with(' ')
 }
 
-const COMMON_OPTIONS: &str =
-    "Options of every command, such as --json, --as, --threads and --quiet: `zarr --help`";
+/// The help of a command: what it does, how it is called, examples (`before_help`), options, details (`after_long_help`).
+const HELP_TEMPLATE: &str = "\
+{about-with-newline}
+{usage-heading} {usage}
+
+{before-help}{all-args}{after-help}
+
+Options of every command (--json, --as, --threads, --quiet, …): zarr --help";
 
 /// `zarr TARGET` is a command of its own: puts its name before a first argument that is no command and looks like a path.
 fn with_command(program: &clap::Command, mut args: Vec<OsString>) -> Vec<OsString> {
-    // Options without a value may stand before it.
-    let switches = ["--json", "--quiet", "-q", "--verbose", "--strict", "--trace"];
-    let is_switch = |arg: &OsString| arg.to_str().is_some_and(|arg| switches.contains(&arg));
-    let at = 1 + args.iter().skip(1).take_while(|arg| is_switch(arg)).count();
+    // Options of every command may stand before it, some with a value behind them.
+    let mut at = 1;
+    while let Some(option) = args.get(at).and_then(|arg| arg.to_str()) {
+        let name = option.split('=').next().unwrap_or_default();
+        let Some(known) = program.get_arguments().find(|arg| is_called(arg, name)) else { break };
+        let takes_value = known.get_action().takes_values() && !known.is_require_equals_set();
+        at += if takes_value && name == option { 2 } else { 1 };
+    }
     let Some(first) = args.get(at).and_then(|first| first.to_str()) else { return args };
     let is_command = program.find_subcommand(first).is_some() || first == "help";
     let looks_like_path = first.contains(['/', '.']) || std::path::Path::new(first).exists();
@@ -168,6 +178,14 @@ fn with_command(program: &clap::Command, mut args: Vec<OsString>) -> Vec<OsStrin
         args.insert(at, "__show".into());
     }
     args
+}
+
+/// Whether an option is written so.
+fn is_called(option: &clap::Arg, written: &str) -> bool {
+    match written.strip_prefix("--") {
+        Some(long) => option.get_long() == Some(long),
+        None => option.get_short().is_some_and(|short| written == format!("-{short}")),
+    }
 }
 
 /// Which arguments are no texts.
@@ -221,6 +239,7 @@ pub fn exit_code(registry: Registry, args: impl Iterator<Item = OsString>) -> u8
         clap::error::ErrorKind::InvalidUtf8 => parser.error(error.kind(), not_utf8(&args)),
         clap::error::ErrorKind::InvalidSubcommand => words::suggest(error, &args),
         clap::error::ErrorKind::UnknownArgument => words::suggest_option(error, &args),
+        clap::error::ErrorKind::MissingRequiredArgument => words::suggest_shape(error, &args),
         clap::error::ErrorKind::ArgumentConflict => words::suggest_one_option(error),
         _ => error,
     });

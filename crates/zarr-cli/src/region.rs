@@ -3,6 +3,7 @@
 use clap::Args;
 use zarr::{Array, AxisSelection, Selection};
 
+use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
 use crate::session::{Session, Target};
@@ -21,8 +22,10 @@ pub(crate) struct SelectionArgs {
     /// Elements by dimension name, as in lat=3:9,lon=::2; all along other dimensions
     #[arg(long, value_name = "REGION", conflicts_with = "region")]
     by_name: Option<String>,
-    /// Elements by coordinates, as in time=2020-03-01,lat=40:60: the nearest at most half a step away, or a range including both
-    /// ends; all along other dimensions
+    /// Elements by coordinates, as in time=2020-03-01,lat=40:60
+    ///
+    /// A point takes the nearest coordinate, at most half a step away; a range includes both ends. Other dimensions are taken
+    /// whole
     #[cfg(feature = "plot")]
     #[arg(long, value_name = "COORDINATES", allow_hyphen_values = true, conflicts_with_all = ["region", "by_name"])]
     sel: Option<String>,
@@ -38,8 +41,9 @@ pub(crate) struct Near {
     /// With --sel, take the coordinate nearest to a point, however far away it is
     #[arg(long, requires = "sel")]
     nearest: bool,
-    /// With --sel, take the coordinate nearest to a point if it is at most this far away: in the coordinates' units, or for times as
-    /// in 12h, 30min, 90s, 2d
+    /// With --sel, take the coordinate nearest to a point if it is at most this far away
+    ///
+    /// In the coordinates' units, or for times as in 12h, 30min, 90s, 2d
     #[arg(long, value_name = "DISTANCE", requires = "sel", value_parser = tolerance)]
     tolerance: Option<Reach>,
 }
@@ -293,8 +297,9 @@ impl Elements {
                 _ => Failure::from(e),
             })?;
             nearest.extend(taken.map(|taken| {
+                let taken = Digits::Short.of_text(&taken);
                 format!(
-                    "there is no coordinate {name}={}; using the nearest, {taken}",
+                    "no coordinate equals {name}={}; using the nearest, {taken}",
                     selected.trim()
                 )
             }));

@@ -139,9 +139,11 @@ impl FromArgMatches for Target {
 // What is done about chunks that are not stored.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct NoMissing {
-    /// Fail if a chunk, or an inner chunk of a shard, is missing, instead of reading the fill value. Use it only for arrays whose
-    /// chunks were all stored: most writers omit chunks that contain only the fill value
-    #[arg(long)]
+    /// Fail if a chunk, or an inner chunk of a shard, is missing
+    ///
+    /// Without this option its elements are the fill value. Use it only for arrays whose chunks were all stored: most writers
+    /// omit chunks that contain only the fill value
+    #[arg(long, hide_short_help = true)]
     pub no_missing: bool,
 }
 
@@ -149,13 +151,19 @@ pub(crate) struct NoMissing {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WriteOptions {
     /// Whether partial writes of chunks are guarded against other writers
-    #[arg(long, value_name = "GUARD", default_value = "on", hide_default_value = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "GUARD",
+        default_value = "on",
+        hide_default_value = true
+    )]
     pub guard: Guard,
     /// The same as --guard off, for file systems without locks
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_lock: bool,
     /// Wait until each write is on disk, so that a power failure loses nothing
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub sync: bool,
 }
 

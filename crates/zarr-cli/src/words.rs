@@ -100,7 +100,30 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["--vars", "--var", "--variable"], &["dump"], "--variables air,time"),
     (&["--axis", "--dim", "--length"], &["resize"], "--shape 100,200"),
     (&["--deep", "--full", "--data"], &["validate"], "--level data"),
+    (&["--quick", "--fast", "--shallow", "--metadata-only"], &["validate"], "--level meta"),
+    (&["--colormap", "--colourmap", "--palette", "--color-map"], &["plot"], "--cmap viridis"),
+    (&["--csv"], &["get"], "--format csv"),
+    (&["--npy", "--numpy"], &["get"], "--output values.npy"),
+    (&["--name"], &["create"], "--path NAME"),
+    (&["--attribute", "--attrs", "--set"], &["create"], "--attr units=K"),
+    (
+        &["--chunk", "--chunk-size", "--chunksize", "--chunk-shape"],
+        &["create", "copy"],
+        "--chunks 100,100",
+    ),
+    (&["--shard", "--shard-size", "--shard-shape"], &["create", "copy"], "--shards 1000,1000"),
+    (&["--dimensions", "--dimension-names", "--axes"], &["create"], "--dims time,lat,lon"),
+    (&["--fill-value", "--nodata"], &["create"], "--fill NaN"),
+    (&["--rm", "--del"], &["attrs"], "--delete KEY"),
+    (
+        &["--workers", "--jobs", "-j", "--num-workers"],
+        &["copy", "sync", "stats", "pyramid", "validate"],
+        "--threads 8",
+    ),
 ];
+
+/// Options of every command that the table above names.
+const COMMON_OPTIONS: &[&str] = &["threads"];
 
 /// Options for a file of elements, which `zarr put` and `zarr append` read from standard input.
 const INPUT: &[&str] = &["--input", "-i", "--file", "--from", "--data"];
@@ -119,6 +142,8 @@ struct Typed<'a> {
     value: Option<&'a str>,
     /// The first place, or what help calls it.
     target: &'a str,
+    /// What follows it, if it can be repeated as it is.
+    second: Option<&'a str>,
 }
 
 impl<'a> Typed<'a> {
@@ -137,9 +162,11 @@ impl<'a> Typed<'a> {
             !word.starts_with('-') && (Some(*n) != next || words.len() == *n + 1)
         });
         let is_repeatable = |text: &&str| is_plain(text);
+        let behind_target = target.and_then(|(n, _)| words.get(n + 1).copied());
+        let second = behind_target.filter(is_repeatable).filter(|word| !word.starts_with('-'));
         let target = target.map(|(_, word)| *word).filter(is_repeatable).unwrap_or("TARGET");
         let is_value = |value: &&str| is_plain(value) && *value != target;
-        Typed { command, option, value: value.filter(is_value), target }
+        Typed { command, option, value: value.filter(is_value), target, second }
     }
 
     fn value_or(&self, example: &'a str) -> &'a str {
@@ -176,7 +203,7 @@ impl<'a> Typed<'a> {
             }
             ("stats", "--mean" | "--min" | "--max" | "--std" | "--sum" | "--count") => {
                 let what = &option[2..];
-                format!("{what} is printed anyway: `zarr stats {target}`")
+                format!("{what} is always printed: `zarr stats {target}`")
             }
             ("stats", "--median") => meant("--percentile 50"),
             ("stats", "--group-by" | "--groupby" | "--by") => {
@@ -194,7 +221,7 @@ impl<'a> Typed<'a> {
                 meant(&format!("zarr attrs {target} {}", self.value_or("units")))
             }
             ("info", "--chunks" | "--shape" | "--dtype" | "--codecs" | "--shards") => format!(
-                "`zarr info {target}` prints the {} of an array anyway, `zarr ls -lR {target}` those of all",
+                "`zarr info {target}` prints the {} of an array, `zarr ls -lR {target}` those of all",
                 &option[2..]
             ),
             ("copy", "--output" | "-o" | "--out" | "--target" | "--dest") => {
@@ -202,6 +229,20 @@ impl<'a> Typed<'a> {
                     "the copy's place follows its source: `zarr copy {target} {}`",
                     self.value_or("DST")
                 )
+            }
+            ("stats", "--cf" | "--decode" | "--unpack") => {
+                format!("statistics are always of decoded values: `zarr stats {target}`")
+            }
+            ("ls", "-a" | "--all") => {
+                format!("`zarr ls` hides nothing; `zarr ls -R {target}` lists all levels")
+            }
+            ("rename", new) if !new.starts_with('-') => meant(&format!(
+                "zarr rename {}/{} {new}",
+                target.trim_end_matches('/'),
+                self.second.unwrap_or("OLD")
+            )),
+            ("create", lens) if is_lengths(lens) => {
+                format!("separate lengths by commas, as in `--shape 10,{lens}`")
             }
             ("create", "--like") => format!(
                 "`zarr info {}` prints the shape, chunks, type and codecs to give; `zarr copy` copies elements, too",
@@ -244,6 +285,11 @@ impl<'a> Typed<'a> {
     }
 }
 
+/// Whether a text is one length or more, as in `100,200`.
+fn is_lengths(text: &str) -> bool {
+    !text.is_empty() && text.split(',').all(|len| len.parse::<u64>().is_ok())
+}
+
 /// Whether a text can stand in a shell, and in a message, as it is.
 fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-./:,=+@%".contains(c))
@@ -262,7 +308,9 @@ pub(crate) fn suggest_option(mut error: clap::Error, args: &[OsString]) -> clap:
     let Some(mut command) = crate::first_command(words) else { return error };
     let has = |option: &str| {
         let name = option.split(' ').next().and_then(|long| long.strip_prefix("--"));
-        command.get_arguments().any(|arg| arg.get_long().is_some() && arg.get_long() == name)
+        let is_common = name.is_some_and(|name| COMMON_OPTIONS.contains(&name));
+        is_common
+            || command.get_arguments().any(|arg| arg.get_long().is_some() && arg.get_long() == name)
     };
     let typed = Typed::new(command.get_name(), option, args);
     let suggestion = typed.answer(has("--sel")).or_else(|| {
@@ -290,6 +338,19 @@ pub(crate) fn suggest_option(mut error: clap::Error, args: &[OsString]) -> clap:
     error
 }
 
+/// Says which option a length stands for that was typed without it: `zarr resize TARGET 100,200`.
+pub(crate) fn suggest_shape(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    let words: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
+    if let ["resize", target, .., lens] = words[..]
+        && is_lengths(lens)
+        && is_plain(target)
+    {
+        let suggestion = StyledStr::from(meant(&format!("zarr resize {target} --shape {lens}")));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![suggestion]));
+    }
+    error
+}
+
 /// Says how to write several coordinates in the one option that takes them.
 pub(crate) fn suggest_one_option(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
@@ -303,6 +364,17 @@ pub(crate) fn suggest_one_option(mut error: clap::Error) -> clap::Error {
         Some("--region") => "--region 0,3:5,:",
         _ => return error,
     };
+    let prior = match error.get(ContextKind::PriorArg) {
+        Some(ContextValue::String(prior)) => prior.as_str(),
+        _ => "",
+    };
+    if option.starts_with("--set") && prior == "[KEY]" {
+        let advice = StyledStr::from(
+            "repeat the option for each attribute: `--set units=K --set long_name=air`",
+        );
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
+        return error;
+    }
     if is_twice {
         let suggestion = StyledStr::from(format!("join them with commas, as in `{example}`"));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![suggestion]));
@@ -317,6 +389,8 @@ pub(crate) fn suggest(mut error: clap::Error, args: &[OsString]) -> clap::Error 
     };
     let word = word.to_lowercase();
     let suggestion = if let Some(advice) = netcdf_file(&word, args) {
+        advice
+    } else if let Some(advice) = left_out(&word) {
         advice
     } else if let Some((_, command)) = COMMANDS.iter().find(|(words, _)| words.contains(&&*word)) {
         meant(command)
@@ -334,6 +408,19 @@ pub(crate) fn suggest(mut error: clap::Error, args: &[OsString]) -> clap::Error 
     let suggestion = StyledStr::from(suggestion);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![suggestion]));
     error
+}
+
+/// Where a command is that this build of the program is without, as the one in the Python package is.
+fn left_out(word: &str) -> Option<String> {
+    let command = if word == "preview" { "plot" } else { word };
+    let is_left_out = ["plot", "stats", "serve"].contains(&command)
+        && crate::command().find_subcommand(command).is_none();
+    is_left_out.then(|| {
+        format!(
+            "this build of the program is without `{command}`: `cargo install --path crates/zarr-cli` installs all of it, and \
+             `maturin build --features plot,serve` makes a Python package that has it"
+        )
+    })
 }
 
 /// What writes a netCDF file, if one is asked for: no command of this program does.

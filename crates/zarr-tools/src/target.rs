@@ -1,7 +1,7 @@
 //! Finds what a path or URL that a person wrote refers to: a node to be read, or the place of a new one.
 
 use std::collections::BTreeSet;
-use std::path::{Component, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use zarr_core::store::Store;
@@ -389,39 +389,70 @@ pub fn split_at_store(url: &str) -> (&str, &str) {
     let mut at = begin;
     for component in url[begin..].split_inclusive('/') {
         at += component.len();
-        let name = component.trim_end_matches('/').to_ascii_lowercase();
-        let ends = [".zarr", ".zarr3", ".zip", ".ozx", ".lmdb", ".mdb", ".n5"];
-        if ends.iter().any(|end| name.ends_with(end) && name.len() > end.len()) {
+        if ends_as_store(component.trim_end_matches('/')) {
             return (url[..at].trim_end_matches('/'), url[at..].trim_matches('/'));
         }
     }
     (url, "")
 }
 
+/// Whether a name looks like that of a store.
+fn ends_as_store(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let ends = [".zarr", ".zarr3", ".zip", ".ozx", ".lmdb", ".mdb", ".n5"];
+    ends.iter().any(|end| name.ends_with(end) && name.len() > end.len())
+}
+
 /// How names of files in other formats end, and what these are.
-const OTHER_NAMES: [(&[&str], &str); 4] = [
+const OTHER_NAMES: [(&[&str], &str); 9] = [
     (&["nc", "nc4"], "netCDF"),
     (&["h5", "hdf5", "he5"], "HDF5"),
     (&["tif", "tiff"], "TIFF"),
     (&["grib", "grib2", "grb", "grb2"], "GRIB"),
+    (&["npy", "npz"], "NumPy"),
+    (&["csv"], "CSV"),
+    (&["png"], "PNG"),
+    (&["json", "jsonl"], "JSON"),
+    (&["parquet"], "Parquet"),
 ];
 
-/// Refuses a new hierarchy whose name says that it is something else: no program would open it under that name.
+/// Those of them that `zarr get` writes.
+const OUTPUT_NAMES: [&str; 7] = ["npy", "csv", "png", "json", "jsonl", "tif", "tiff"];
+
+/// Refuses a new hierarchy whose name says that it is something else: no program would open it under that name. In a folder that is true
+/// of a new folder above it, too, unless the hierarchy's own name ends as one does: `new.h5/x` would be a folder `new.h5`.
 ///
 /// # Errors
 /// [`AccessError::Argument`].
 pub fn refuse_other_name(url: &str) -> Result<()> {
-    let name = url.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    let Some((stem, end)) = name.rsplit_once('.') else { return Ok(()) };
-    let other =
-        OTHER_NAMES.iter().find(|ends| ends.0.iter().any(|it| it.eq_ignore_ascii_case(end)));
-    let Some((_, format)) = other else { return Ok(()) };
+    let url = url.trim_end_matches('/');
+    let name = url.rsplit('/').next().unwrap_or_default();
+    let mut new_names = vec![name];
+    let is_local = !url.contains("://") || url.starts_with("file://");
+    if is_local && split_at_store(url).0 == url && !ends_as_store(name) {
+        let place = Path::new(url.strip_prefix("file://").unwrap_or(url));
+        let new_folders = place.ancestors().skip(1).take_while(|above| !above.exists());
+        new_names.extend(new_folders.filter_map(|above| above.file_name()?.to_str()));
+    }
+    let Some((name, format)) = new_names.into_iter().find_map(other_format) else { return Ok(()) };
+    let (stem, end) = name.rsplit_once('.').unwrap_or((name, ""));
     let why = format!("a name that ends in `.{end}` is for {format}, but the output is Zarr");
     let mut hint = format!("name it `{stem}.zarr`, or `{stem}.zip` for a single file");
-    if *format == "netCDF" {
+    if format == "netCDF" {
         hint.push_str(&format!("; a netCDF dataset in Zarr may be `{name}#mode=nczarr,file`"));
     }
+    if OUTPUT_NAMES.iter().any(|name| name.eq_ignore_ascii_case(end)) {
+        hint.push_str(&format!("; `zarr get ARRAY --output {name}` writes {format}"));
+    }
     Err(Error::from(AccessError::Argument(why)).at_store(url).with_hint(hint))
+}
+
+/// The name and what it is the name of, if it ends as a file in another format does.
+fn other_format(name: &str) -> Option<(&str, &'static str)> {
+    let (stem, end) = name.rsplit_once('.')?;
+    let ends_so = |ends: &[&str]| ends.iter().any(|it| it.eq_ignore_ascii_case(end));
+    let (_, format) = OTHER_NAMES.iter().find(|(ends, _)| ends_so(ends))?;
+    (!stem.is_empty()).then_some((name, *format))
 }
 
 /// The dialect of a new hierarchy that was asked for, and the one by default. A single-file OME-Zarr has final v3.
@@ -520,7 +551,15 @@ mod tests {
 
     #[test]
     fn names_of_other_formats_and_of_single_file_ome_zarr() {
-        for good in ["/data/x.zarr", "/data/x.nc/inner.zarr", "s3://b/nc", "x", "/data/.nc.zarr"] {
+        for good in [
+            "/data/x.zarr",
+            "/data/x.nc/inner.zarr",
+            "s3://b.h5/nc",
+            "a.zarr/x.h5/y",
+            "s3://b/nc",
+            "x",
+            "/data/.nc.zarr",
+        ] {
             assert!(refuse_other_name(good).is_ok(), "{good}");
         }
         for (bad, hint) in [
@@ -531,6 +570,9 @@ mod tests {
             ("x.y.tif", "`x.y.zarr`"),
             ("x.tiff", "`x.zarr`"),
             ("x.grib", "`x.zarr`"),
+            ("new.h5/x", "`new.zarr`"),
+            ("file:///data/new.nc/a/b", "`new.zarr`"),
+            ("x.npy", "`zarr get ARRAY --output x.npy` writes NumPy"),
         ] {
             let error = refuse_other_name(bad).expect_err(bad);
             assert!(error.hint().is_some_and(|it| it.contains(hint)), "{error}");

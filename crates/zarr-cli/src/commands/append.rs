@@ -19,13 +19,14 @@ use crate::region::Elements;
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr append data.zarr --path temperature --axis 0 --format npy < rows.npy
   echo '[[1,2,3,4,5]]' | zarr append data.zarr/table --axis 0
-  zarr get data.zarr/temperature --region 0:10,: --format raw | zarr append data.zarr/temperature --axis 0 --format raw
-  zarr append model.zarr more.zarr --axis time
-
+  zarr get data.zarr/temperature --region 0:10,: --format raw \\
+      | zarr append data.zarr/temperature --axis 0 --format raw
+  zarr append model.zarr more.zarr --axis time",
+    after_long_help = crate::details("\
 If SRC is a group, it is a dataset: each array with the dimension --axis grows by the array of that name in SRC, as with xarray's
 `append_dim`; times are converted to the units of TARGET, packed numbers to its scale. A coordinate must continue TARGET's in the
 same direction, unless you add --allow-overlap. Arrays without the dimension must be equal. Elements are first written beyond the

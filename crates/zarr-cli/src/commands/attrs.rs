@@ -12,13 +12,14 @@ use crate::parse;
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr attrs data.zarr/temperature
   zarr attrs data.zarr temperature units
-  zarr attrs data.zarr --path temperature --set units=kelvin --set 'valid_range=[0,400]'
-  zarr attrs data.zarr --path temperature --delete units --json
-
+  zarr attrs data.zarr --path temperature --set units=kelvin \\
+      --set 'valid_range=[0,400]'
+  zarr attrs data.zarr --path temperature --delete units --json",
+    after_long_help = crate::details("\
 A value is JSON, otherwise a string. With KEY, the exit code is 1 if the attribute does not exist.
 Numbers on a terminal have at most 8 significant digits; in a pipe and with --json they are as stored.
 Changes apply to the latest attributes, so that concurrent changes are not lost. After a change only

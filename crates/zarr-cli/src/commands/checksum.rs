@@ -17,14 +17,14 @@ use crate::progress::Progress;
 use crate::session::{NoMissing, Session, Target};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr checksum data.zarr
   zarr checksum data.zarr --manifest > data.sha256
   zarr checksum s3://bucket/copy.zarr --check data.sha256
   zarr checksum data.zarr --manifest --chunks > chunks.sha256
-  zarr checksum data.zarr --path ocean/temperature --regions=1
-
+  zarr checksum data.zarr --path ocean/temperature --regions=1",
+    after_long_help = crate::details("\
 Prints `HEX  PATH`, a SHA-256 of attributes, types, shapes, dimension names and elements; that of a group covers its whole tree.
 Two places with equal checksums hold equal data; docs/checksum.md defines it. Paths begin at TARGET's node.
 
@@ -37,8 +37,9 @@ pub(crate) struct Checksum {
     /// Print a line for each node, sorted by path
     #[arg(long, conflicts_with_all = ["check", "regions"])]
     manifest: bool,
-    /// Also print a line for each stored chunk or shard: the SHA-256 of its bytes, and its key. With --manifest, `zarr validate` and
-    /// `zarr copy` compare chunks with these
+    /// Also print the SHA-256 and the key of each stored chunk or shard
+    ///
+    /// With --manifest, `zarr validate` and `zarr copy` compare chunks with these lines
     #[arg(long, requires = "manifest")]
     chunks: bool,
     /// Compare with the lines of FILE, - for standard input

@@ -9,13 +9,13 @@ use crate::failure::Failure;
 use crate::session::{Session, Target};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr completions bash > ~/.local/share/bash-completion/completions/zarr
-  zarr completions zsh > ~/.zfunc/_zarr                  with fpath=(~/.zfunc $fpath) in ~/.zshrc, before compinit
+  zarr completions zsh > ~/.zfunc/_zarr     with fpath=(~/.zfunc $fpath) in ~/.zshrc
   zarr completions fish > ~/.config/fish/completions/zarr.fish
-  zarr completions powershell >> $PROFILE
-
+  zarr completions powershell >> $PROFILE",
+    after_long_help = crate::details("\
 The values of --path are nodes of TARGET, where TARGET is a path: completion never accesses the network."))]
 pub(crate) struct Completions {
     /// The shell

@@ -10,13 +10,13 @@ use crate::interrupt;
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr consolidate data.zarr
   zarr consolidate data.zarr --check
   zarr consolidate data.zarr --remove
-  zarr consolidate data.zarr --path ocean      those that the group has itself, for readers that open it alone
-
+  zarr consolidate data.zarr --path ocean     for readers that open the group alone",
+    after_long_help = crate::details("\
 The copies are in .zmetadata (v2), in the root group's zarr.json (v3), or in meta/root/consolidated/.zmetadata (drafts).
 This program updates them when it changes documents; few others do. --check exits with 1 if they are out of date. If a document
 exists only as a copy, the copy is neither replaced nor removed: first run `zarr repair --apply`, which writes the document."))]

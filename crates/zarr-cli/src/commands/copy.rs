@@ -28,22 +28,26 @@ use crate::region::Near;
 use crate::session::{self, NoMissing, Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr copy old-v2.zarr new.zarr --to v3
   zarr copy new.zarr for-2020.zarr --to draft-2020 --codec gzip:5
-  zarr copy data.zarr small.zarr --path ocean/temperature --chunks 1,180,360 --codec blosc-zstd:7
+  zarr copy data.zarr small.zarr --path ocean/temperature --chunks 1,180,360 \\
+      --codec blosc-zstd:7
   zarr copy slabs.zarr cubes.zarr --chunks 64,64,64 --memory 512MiB
-  zarr copy model.zarr series.zarr --chunks time=720,lat=30,lon=30 --chunks t2m=16MiB --codec pr:zstd:9
+  zarr copy model.zarr series.zarr --chunks time=720,lat=30,lon=30 \\
+      --chunks t2m=16MiB --codec pr:zstd:9
   zarr copy extra.zarr data.zarr/extra
   zarr copy model.zarr 'model.zip#mode=nczarr,zip' --to nczarr-v2
-  zarr copy big.zarr s3://bucket/big.zarr --verify          after a kill: the same with --resume
-  zarr copy big.zarr far.zarr --part 3/8                     one of 8 jobs; after all: --finish
+  zarr copy big.zarr s3://bucket/big.zarr --verify     after a kill: --resume
+  zarr copy big.zarr far.zarr --part 3/8     one of 8 jobs; after all: --finish
   zarr copy data.zarr week.zarr --path temperature --region 0:7,...
   zarr copy data.zarr week.zarr --region temperature=0:7,... --region time=0:7
-  zarr copy data.zarr europe.zarr --sel time=2020-02:2020-03,lat=35:70 --select temperature
-  zarr copy data.zarr some.zarr --select temperature,time --exclude 'old/**' --dry-run
-
+  zarr copy data.zarr europe.zarr --sel time=2020-02:2020-03,lat=35:70 \\
+      --select temperature
+  zarr copy data.zarr some.zarr --select temperature,time --exclude 'old/**' \\
+      --dry-run",
+    after_long_help = crate::details("\
 DST is a new hierarchy, or a new node in an existing one. Nothing is overwritten without --overwrite. Where the copy
 has the same element type, chunks and codecs, stored bytes are copied as they are and nothing is decoded; --dry-run says for
 each array whether that is so. All chunks are written before the first document: a killed copy is never mistaken for a complete one. --resume
@@ -65,58 +69,78 @@ pub(crate) struct Copy {
     /// Path of the copy, relative to the node that DST names
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     at: String,
-    /// The copy's format: v3, v2, draft-2020 (as zarr-python 2.18 opens it) or draft-2020-text (without
-    /// regard for that); or, for a netCDF dataset, nczarr-v2, nczarr-v3, or plain Zarr, zarr-v2, zarr-v3 [default: that of SRC]
+    /// Format of the copy: v3, v2, zarr-v3, nczarr-v3, … [default: that of SRC]
+    ///
+    /// Zarr: v3, v2, draft-2020 (as zarr-python 2.18 opens it) or draft-2020-text (without regard for that). A netCDF
+    /// dataset: nczarr-v2, nczarr-v3, or plain Zarr, zarr-v2, zarr-v3
     #[arg(long, value_name = "FORMAT", value_parser = parse::copy_to)]
     to: Option<CopyTo>,
-    /// New chunks: lengths for all arrays with as many axes (100,10,10), or by name: along a dimension (time=100,lat=50), of an
-    /// array (t2m=100,10,10), along one dimension of an array (t2m:time=100); or a size (16MiB, t2m=16MiB), in the proportions of
+    /// New chunks: 100,10,10, or time=100, t2m=100,10,10, t2m:time=100, or a size such as 16MiB
+    ///
+    /// Lengths apply to all arrays with as many axes; or give them by name: along a dimension (time=100,lat=50), of an array
+    /// (t2m=100,10,10), along one dimension of an array (t2m:time=100); or a size (16MiB, t2m=16MiB), in the proportions of
     /// the present chunks. The length -1 is the whole axis. Can be repeated; the most specific applies
     #[arg(long, value_name = "SHAPE", value_parser = by_name::shape_rules, allow_hyphen_values = true)]
     chunks: Vec<ShapeRules>,
-    /// Shards, whose chunks share one stored object (v3); in the form of --chunks, or `none` (t2m=none) for no shards
+    /// Shards, whose chunks share one stored object (v3), as --chunks; or `none`
+    ///
+    /// `t2m=none` removes the shards of one array
     #[arg(long, value_name = "SHAPE", value_parser = by_name::shard_rules, allow_hyphen_values = true)]
     shards: Vec<ShapeRules>,
-    /// New codecs, in order, for all arrays or for one (t2m:zstd:3); `none` for none; can be repeated. What is before a
-    /// colon is an array only if one has that name or path, and a codec follows
+    /// New codecs, in order, for all arrays or for one (t2m:zstd:3); `none` for none
+    ///
+    /// Can be repeated. What is before a colon is an array only if one has that name or path, and a codec follows
     #[arg(long, value_name = "[ARRAY:]NAME[:LEVEL]")]
     codec: Vec<String>,
-    /// Decode and encode every chunk again, even where the stored bytes could be copied as they are
-    #[arg(long)]
+    /// Decode and encode every chunk again, even where its bytes could be copied
+    #[arg(long, hide_short_help = true)]
     recode: bool,
     /// Keep the chunk keys of v2 in a copy to v3; not every reader of v3 supports them
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     keep_keys: bool,
-    /// Keep the metadata of OME-Zarr images as they are, instead of converting between 0.4 (v2) and 0.5 (v3)
-    #[arg(long)]
+    /// Keep the metadata of OME-Zarr images as they are
+    ///
+    /// Without this option they are converted between 0.4 (v2) and 0.5 (v3)
+    #[arg(long, hide_short_help = true)]
     keep_attributes: bool,
     /// Skip files that are not Zarr's, and list them
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_extra_files: bool,
-    /// Skip nodes that the copy's format cannot represent or whose document is broken, and list them
+    /// Skip nodes that the copy's format cannot represent, and list them
+    ///
+    /// Nodes whose document is broken are skipped, too
     #[arg(long)]
     skip_unsupported: bool,
-    /// How much memory the program may take, as in 256MiB [default: a quarter of the machine's]. If changing chunks needs more,
-    /// the rest goes to a temporary file in the folder that TMPDIR names
-    #[arg(long, value_name = "SIZE", value_parser = parse::size)]
+    /// How much memory may be used, as in 256MiB [default: a quarter of the machine's]
+    ///
+    /// If changing chunks needs more, the rest goes to a temporary file in the folder that TMPDIR names
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
-    /// Continue the unfinished copy at DST, if there is one; options that are not repeated are those of the first run
+    /// Continue the unfinished copy at DST, if there is one
+    ///
+    /// Options that are not repeated are those of the first run
     #[arg(long)]
     resume: bool,
-    /// Read every chunk back, and compare it with SRC: by stored bytes where those are copied as they are, else by elements;
-    /// with `--verify=data` always by elements, which also finds chunks that cannot be decoded in SRC
-    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "stored", value_parser = verify)]
+    /// Read every chunk back, and compare it with SRC
+    ///
+    /// Chunks whose stored bytes are copied as they are are compared by bytes, others by elements; with `--verify=data`
+    /// always by elements, which also finds chunks that cannot be decoded in SRC
+    #[arg(long, hide_short_help = true, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "stored", value_parser = verify)]
     verify: Option<Verify>,
-    /// Erase what is at DST, once it is certain that nothing in the copy will be refused
+    /// Erase what is at DST, once it is certain that the copy will not be refused
     #[arg(long, conflicts_with_all = ["resume", "part", "finish"])]
     overwrite: bool,
-    /// Copy the chunks of one of N parts, I from 1 to N; other processes copy the others, at any time
-    #[arg(long, value_name = "I/N", value_parser = part, conflicts_with = "finish")]
+    /// Copy the chunks of one of N parts, I from 1 to N
+    ///
+    /// Other processes copy the others, at any time
+    #[arg(long, hide_short_help = true, value_name = "I/N", value_parser = part, conflicts_with = "finish")]
     part: Option<(u64, u64)>,
     /// Write the documents after all parts are done
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     finish: bool,
-    /// Copy only nodes whose path below SRC matches, and nodes below them: `*` in a name, `**` in a path, `?`
+    /// Copy only nodes whose path below SRC matches, and nodes below them
+    ///
+    /// `*` stands for any part of a name, `**` for any path, `?` for one character
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
     /// Skip nodes whose path below SRC matches, and nodes below them
@@ -125,21 +149,26 @@ pub(crate) struct Copy {
     /// Copy only the arrays of these names or paths
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     select: Vec<String>,
-    /// Copy a part of one array, axis by axis, as in 0:4,::2,-1 or ...,-1; all axes stay. For
-    /// several arrays: NAME=REGION, repeated; NAME is an array name or, taking precedence, a path such as g/a or /a. Other arrays
-    /// are copied whole
+    /// Copy a part of one array, axis by axis, as in 0:4,::2,-1 or ...,-1
+    ///
+    /// All axes stay. For several arrays: NAME=REGION, repeated; NAME is an array name or, taking precedence, a path such as
+    /// g/a or /a. Other arrays are copied whole
     #[arg(long, value_name = "[NAME=]REGION", allow_hyphen_values = true)]
     region: Vec<String>,
-    /// Copy a part of each array by coordinates, as in time=2023-01:2023-07,lat=40:60: of all arrays with such a dimension; a point keeps
-    /// its axis. With --select also the coordinates, bounds, grid mappings and ancillary variables of the selected arrays
+    /// Copy a part of each array by coordinates, as in time=2023-01:2023-07,lat=40:60
+    ///
+    /// This cuts all arrays with such a dimension; a point keeps its axis. With --select also the coordinates, bounds, grid
+    /// mappings and ancillary variables of the selected arrays are copied
     #[cfg(feature = "plot")]
     #[arg(long, value_name = "COORDINATES", allow_hyphen_values = true, conflicts_with = "region")]
     sel: Option<String>,
     #[cfg(feature = "plot")]
     #[command(flatten)]
     near: Near,
-    /// Check each chunk that is read of SRC against the lines of FILE, as `zarr checksum --manifest --chunks` prints for SRC
-    #[arg(long, value_name = "FILE")]
+    /// Check each chunk of SRC that is read against the lines of FILE
+    ///
+    /// `zarr checksum --manifest --chunks` prints them for SRC
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     manifest: Option<String>,
     /// Only print what would be copied
     #[arg(long)]

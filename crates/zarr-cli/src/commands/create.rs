@@ -1,6 +1,7 @@
 //! Creates an array or a group.
 
 use clap::Args;
+use zarr::codec::CodecSpec;
 use zarr::tools::NewPlace;
 use zarr::{AccessError, Dialect, Error, ErrorKind, Hierarchy, Json, Node, NodePath, Object};
 
@@ -12,13 +13,14 @@ use crate::parse::{self, Shape, Written};
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr create data.zarr/ocean/temperature --shape 365,180,360 --chunks 1,90,90 \\
       --dtype float32 --fill NaN --codec zstd:3 --dims time,lat,lon
-  zarr create old.zarr --path x --format v2 --shape 100 --chunks 10 --dtype '<i4' --codec blosc
-  zarr create data.zarr/ocean --group --attr title='The ocean'
-
+  zarr create old.zarr --path x --format v2 --shape 100 --chunks 10 \\
+      --dtype '<i4' --codec blosc
+  zarr create data.zarr/ocean --group --attr title='The ocean'",
+    after_long_help = crate::details("\
 A new hierarchy begins at the first name in TARGET that ends in .zarr, .zip, .ozx or .lmdb, or else at TARGET; missing
 groups above the node are created. Types are those of any format: int32, float64, complex128, bool, <i4, >f8, r24, |S7, <U5,
 <M8[ns], timedelta64[10s], and for records '[[\"a\",\"<i4\"],[\"b\",\"<f8\"]]'; a > asks for big-endian
@@ -40,24 +42,28 @@ pub(crate) struct Create {
     /// Length of each axis, as in 100,200
     #[arg(long, value_name = "N,N,…", required_unless_present = "group", value_parser = parse::shape)]
     shape: Option<Shape>,
-    /// Length of a chunk along each axis [default: near-cubic chunks of about 1 MiB of elements, with length 1 along axes named
-    /// t, c, z, time or channel unless planes are small]
+    /// Length of a chunk along each axis [default: about 1 MiB of elements]
+    ///
+    /// By default chunks are near-cubic, with length 1 along axes named t, c, z, time or channel unless planes are small
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     chunks: Option<Shape>,
-    /// Length of a shard along each axis; the chunks of a shard share one stored object (v3)
+    /// Length of a shard, whose chunks share one stored object, along each axis (v3)
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     shards: Option<Shape>,
     /// Type of an element
     #[arg(long, value_name = "TYPE", required_unless_present = "group")]
     dtype: Option<String>,
-    /// Value of elements that were never written [default: zero; missing if elements are nullable]
+    /// Value of elements that were never written [default: zero]
+    ///
+    /// Nullable elements are missing by default
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     fill: Option<String>,
     /// Leave the value of elements that were never written undefined (not in v3)
-    #[arg(long, conflicts_with = "fill")]
+    #[arg(long, hide_short_help = true, conflicts_with = "fill")]
     no_fill: bool,
-    /// A codec, or `none` to store elements uncompressed; can be repeated [default: zstd:3 in v3, blosc-zstd-shuffle:3 in v2,
-    /// gzip:5 in drafts]
+    /// A codec, or `none`; can be repeated [default: zstd:3 in v3]
+    ///
+    /// The default is blosc-zstd-shuffle:3 in v2, and gzip:5 in drafts; `none` stores elements uncompressed
     #[arg(long, value_name = "NAME[:LEVEL]")]
     codec: Vec<String>,
     /// Names of the axes, as in time,lat,lon
@@ -72,17 +78,23 @@ pub(crate) struct Create {
     /// An attribute: KEY=JSON, or KEY=text; can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse::member)]
     attr: Vec<(String, Json)>,
-    /// Erase an existing node first, with everything below it, and chunks at the array's keys that belong to no array
+    /// Erase an existing node first, with everything below it
+    ///
+    /// Chunks at the array's keys that belong to no array are erased, too
     #[arg(long)]
     overwrite: bool,
     /// With --overwrite, also erase files below the node that are not Zarr's
-    #[arg(long, requires = "overwrite")]
+    #[arg(long, hide_short_help = true, requires = "overwrite")]
     force: bool,
-    /// Erase chunks at the array's keys that belong to no array [default: with --overwrite; otherwise they are an error]
-    #[arg(long, conflicts_with_all = ["group", "no_purge"])]
+    /// Erase chunks at the array's keys that belong to no array
+    ///
+    /// This is the default with --overwrite; otherwise such chunks are an error
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["group", "no_purge"])]
     purge: bool,
-    /// Keep chunks at the array's keys that belong to no array: they become part of the new array
-    #[arg(long, conflicts_with = "group")]
+    /// Keep chunks at the array's keys that belong to no array
+    ///
+    /// They become part of the new array
+    #[arg(long, hide_short_help = true, conflicts_with = "group")]
     no_purge: bool,
     #[command(flatten)]
     care: WriteOptions,
@@ -93,9 +105,8 @@ impl Create {
         let left = "the node was created completely or not at all (see `zarr info`); run the same command again to create it, \
                     and to erase what --overwrite had not erased yet";
         interrupt::leaves(session, left);
-        for codec in self.codec.iter().filter(|codec| *codec != "none") {
-            by_name::check_codec(codec, session.registry())?;
-        }
+        self.refuse_spaces()?;
+        let codecs = by_name::specs(&self.codec, session.registry())?;
         let place = session.place(&self.target, self.format, Dialect::V3, &self.care)?;
         if !self.overwrite {
             refuse_other_kind(&place, self.group)?;
@@ -107,7 +118,12 @@ impl Create {
         let created = if self.group {
             self.create_group(&place, attributes)
         } else {
-            self.create_array(&place, attributes)
+            let codecs = if self.codec.is_empty() {
+                default_codecs(session, &place.hierarchy, self.rank())
+            } else {
+                codecs
+            };
+            self.create_array(&place, attributes, codecs)
         };
         if created.is_err() {
             place.take_back();
@@ -122,6 +138,28 @@ impl Create {
         }
         let (store, path) = (place.hierarchy.store().name(), &place.path);
         session.talk(&format!("created {path} in {store}"));
+        Ok(())
+    }
+
+    /// Refuses lengths that are separated by spaces, `--shape 10 10`: the second would be the array's path.
+    fn refuse_spaces(&self) -> Result<(), Failure> {
+        let path = &self.target.path;
+        if path.is_empty() || !path.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(());
+        }
+        let lens =
+            [("--shape", &self.shape), ("--chunks", &self.chunks), ("--shards", &self.shards)];
+        for (option, shape) in lens {
+            let Some(Shape(shape)) = shape else { continue };
+            let may_be_cut_short = option == "--shape" || self.rank() > 1;
+            if let ([len], true) = (&shape[..], may_be_cut_short) {
+                let array = self.target.target.trim_end_matches('/');
+                return Err(Failure::Usage(format!(
+                    "{option} {len} {path}: separate the lengths of the axes by commas, as in `{option} {len},{path}`; an array named \
+                     `{path}` is `{array}/{path}`"
+                )));
+            }
+        }
         Ok(())
     }
 
@@ -142,7 +180,17 @@ impl Create {
         Ok(())
     }
 
-    fn create_array(&self, place: &NewPlace, attributes: Object) -> Result<(), Failure> {
+    /// The number of axes of the new array.
+    fn rank(&self) -> usize {
+        self.shape.as_ref().map_or(0, |Shape(shape)| shape.len())
+    }
+
+    fn create_array(
+        &self,
+        place: &NewPlace,
+        attributes: Object,
+        codecs: Vec<CodecSpec>,
+    ) -> Result<(), Failure> {
         let NewPlace { hierarchy, path, .. } = place;
         let mut array =
             hierarchy.create_array(path).attributes(attributes).overwrite(self.overwrite);
@@ -169,14 +217,8 @@ impl Create {
         if let Some(Shape(shards)) = &self.shards {
             array = array.shards(shards);
         }
-        if self.codec.is_empty() {
-            let rank = self.shape.as_ref().map_or(0, |Shape(shape)| shape.len());
-            for codec in zarr::tools::default_codecs(hierarchy, rank) {
-                array = array.codec(codec);
-            }
-        }
-        for codec in self.codec.iter().filter(|codec| *codec != "none") {
-            array = array.codec(zarr::tools::codec(codec)?);
+        for codec in codecs {
+            array = array.codec(codec);
         }
         if let Some(names) = &self.dims {
             let names = names
@@ -195,6 +237,27 @@ impl Create {
         array.create()?;
         Ok(())
     }
+}
+
+/// The codecs of a new array if none are asked for. Says so if this build lacks the one that the help promises.
+fn default_codecs(session: &Session, hierarchy: &Hierarchy, rank: usize) -> Vec<CodecSpec> {
+    let codecs = zarr::tools::default_codecs(hierarchy, rank);
+    let promised = match hierarchy.dialect() {
+        Dialect::V3 => "zstd",
+        Dialect::V2 => "blosc",
+        _ => return codecs,
+    };
+    match codecs.first() {
+        Some(codec) if codec.name == promised => {}
+        Some(codec) => session.remark(&format!(
+            "this program was built without {promised}: elements are compressed with {}",
+            codec.name
+        )),
+        None => session.remark(&format!(
+            "this program was built without {promised} and gzip: elements are stored uncompressed"
+        )),
+    }
+    codecs
 }
 
 /// What separates the numbers in the keys of a new array of v2. Old readers know only the period; OME-Zarr wants the slash for the

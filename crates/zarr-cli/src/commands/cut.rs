@@ -8,6 +8,7 @@ use zarr::{Array, Json, Node, NodePath};
 use zarr_plot::meaning::{Axis, Reach, axes_of};
 use zarr_plot::stats::Along;
 
+use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
 use crate::region::{items, two_selections};
@@ -155,7 +156,8 @@ fn select(
     })?;
     let name = axis.name.as_deref().unwrap_or_default();
     if let Some(taken) = taken {
-        let what = format!("there is no coordinate {name}={selected}; using the nearest, {taken}");
+        let taken = Digits::Short.of_text(&taken);
+        let what = format!("no coordinate equals {name}={selected}; using the nearest, {taken}");
         session.warn_about(array, &[what]);
     }
     match along {

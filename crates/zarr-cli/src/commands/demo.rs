@@ -23,11 +23,11 @@ const IMAGE: &[u8] = include_bytes!("../../assets/astronaut.tar");
 const SHA256: &str = "b7888957bf0a7ca150a1dc1d8159c5a474ad55e2322bea62cb1d1a505ff351f3";
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr demo
-  zarr demo --into /tmp/demo
-
+  zarr demo --into /tmp/demo",
+    after_long_help = crate::details("\
 It needs neither network nor other files: the image comes with the program. The folder is kept, so that
 you can play with it. The exit code is 1 if the elements were not the same everywhere."))]
 pub(crate) struct Demo {

@@ -14,13 +14,13 @@ use crate::progress::Progress;
 use crate::session::{Session, Target};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr diff old.zarr new.zarr
   zarr diff model.zarr s3://bucket/copy.zarr --path ocean --tolerance 1e-6
   zarr diff a.zarr b.zarr --ignore attributes --json
-  zarr diff v2.zarr v3.zarr --layout --metadata
-
+  zarr diff v2.zarr v3.zarr --layout --metadata",
+    after_long_help = crate::details("\
 Exit code: 0 equal, 1 different. Compares everything that `zarr checksum` covers, and files that are not Zarr's, byte for byte;
 chunks, codecs and formats only with --layout. Numbers are equal if they differ by at most --tolerance, or by at most --rtol
 times the larger one; integers are compared exactly. NaN equals NaN, and 0 equals -0, except with --bits. Elements of arrays of

@@ -12,11 +12,11 @@ use crate::human;
 use crate::session::Session;
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr doctor
-  zarr doctor --json > build.json
-
+  zarr doctor --json > build.json",
+    after_long_help = crate::details("\
 No network is accessed. Only the names of credentials are printed, so that you can share the output."))]
 pub(crate) struct Doctor {}
 

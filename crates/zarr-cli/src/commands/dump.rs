@@ -18,14 +18,14 @@ use crate::session::{Session, Target, is_left_out};
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,
-    after_help = crate::after_help("\
+    before_help = "\
 Examples:
   zarr dump -h data.zarr
   zarr dump -v time,temperature data.zarr > data.cdl
   zarr dump -s -h s3://bucket/data.zarr
   zarr dump -t --cf -v time,temperature data.zarr
-  zarr dump -p 9,17 data.zarr | zarr gen -o copy.zarr
-
+  zarr dump -p 9,17 data.zarr | zarr gen -o copy.zarr",
+    after_long_help = crate::details("\
 The text is that of netCDF's ncdump, and so are the one-letter options. Any Zarr data is a dataset: dimensions
 are those that its arrays name. Floats have 7 significant digits and doubles 15, unless -p gives more: 9 and 17
 read back as they were. Arrays of types that netCDF does not have are skipped, with a note on standard error. Nodes whose

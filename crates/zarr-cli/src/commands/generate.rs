@@ -10,19 +10,20 @@ use zarr::nczarr::NewDataset;
 use zarr::nczarr::cdl::Document;
 
 use super::netcdf;
+use crate::by_name;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::parse;
 use crate::session::{Session, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr gen data.cdl -o data.zarr
   zarr gen data.cdl -o data.zarr --format nczarr-v2
   zarr gen data.cdl -o 'data.zip#mode=nczarr,zip'
-  zarr dump data.zarr | zarr gen -o copy.zarr.zip
-
+  zarr dump data.zarr | zarr gen -o copy.zarr.zip",
+    after_long_help = crate::details("\
 CDL is interpreted as by netCDF's ncgen; an error gives the line and column, and nothing is written before the whole text has
 been checked. User-defined types (enum, opaque, vlen, compound) are refused. Nothing is overwritten."))]
 pub(crate) struct Generate {
@@ -32,11 +33,19 @@ pub(crate) struct Generate {
     /// Path or URL of the new dataset
     #[arg(short = 'o', long, value_name = "TARGET")]
     output: String,
-    /// Format of the dataset: nczarr-v3 (the default), nczarr-v2 (for netCDF's own library), or plain Zarr with dimension
-    /// names, zarr-v3 or zarr-v2 (as in xarray). You can also give it as a mode in TARGET: #mode=nczarr and #mode=zarr mean v2,
-    /// as in netCDF's library, unless the mode includes v3
+    /// Format of the dataset: nczarr-v3 (the default), nczarr-v2, zarr-v3 or zarr-v2
+    ///
+    /// nczarr-v2 is for netCDF's own library; zarr-v3 and zarr-v2 are plain Zarr with dimension names, as in xarray. You can
+    /// also give it as a mode in TARGET: #mode=nczarr and #mode=zarr mean v2, as in netCDF's library, unless the mode
+    /// includes v3
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     format: Option<NewDataset>,
+    /// A codec, or `none`; can be repeated [default: shuffle and zlib:4 in NCZarr]
+    ///
+    /// For variables whose CDL does not say how they are compressed. The default is zstd:3 in zarr-v3, and
+    /// blosc-zstd-shuffle:3 in zarr-v2
+    #[arg(long, value_name = "NAME[:LEVEL]")]
+    codec: Vec<String>,
     #[command(flatten)]
     care: WriteOptions,
 }
@@ -50,9 +59,13 @@ impl Generate {
             let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
             told(format!("line {line}: the text is not UTF-8; convert it first, as with iconv"))
         })?;
-        let document = Document::parse(&text).map_err(|error| told(error.to_string()))?;
+        let mut document = Document::parse(&text).map_err(|error| told(error.to_string()))?;
         for warning in &document.warnings {
             session.warn_of(&[Warning { place: self.name(), what: warning.to_string() }]);
+        }
+        if !self.codec.is_empty() {
+            let new = netcdf::new_dataset(&self.output, self.format.as_ref())?;
+            document.set_codecs(&by_name::specs(&self.codec, session.registry())?, &new)?;
         }
         session.show_calls();
         let dataset = netcdf::create(session, &self.output, self.format.as_ref(), &self.care)?;

@@ -25,7 +25,7 @@ use crate::summary::Summary;
 use crate::whole_file::{WholeFile, refuse_source};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr get data.zarr --path temperature --region 0:4,2:7
   zarr get data.zarr/temperature --region 0,: --format csv > first-row.csv
@@ -35,8 +35,8 @@ Examples:
   zarr get data.zarr/temperature --sel time=2020-03-01 --format table
   zarr get data.zarr/temperature -o temperature.npy
   zarr get data.zarr/temperature --format raw | sha256sum
-  zarr get scan.zarr/0 --region 0,0,:,: -o plane.tif
-
+  zarr get scan.zarr/0 --region 0,0,:,: -o plane.tif",
+    after_long_help = crate::details("\
 A region is start:stop or start:stop:step for each axis, as in NumPy, without the stop itself; each part can be omitted, and
 ... selects all of the axes that are not listed. Negative numbers count from the end of the axis, a negative step goes
 backwards. [1,5,9] is a list of indices in any order. A single number n means n:n+1 and keeps the axis, so 0,: of a table is a
@@ -75,20 +75,26 @@ pub(crate) struct Get {
     target: Target,
     #[command(flatten)]
     which: SelectionArgs,
-    /// Decode elements by the CF conventions: unpacked with scale_factor and add_offset, missing ones as null, times as dates.
-    /// In raw, npy and tiff, numbers are float64, missing ones NaN, and times numbers, but datetime64 in npy if NumPy has their calendar
+    /// Decode elements by the CF conventions: scaled, missing ones as null, times as dates
+    ///
+    /// They are unpacked with scale_factor and add_offset. In raw, npy and tiff, numbers are float64, missing ones NaN, and
+    /// times numbers, but datetime64 in npy if NumPy has their calendar
     #[cfg(feature = "plot")]
     #[arg(long)]
     cf: bool,
-    /// Output format [default: from the extension of --output; otherwise json, or on a terminal a summary of more than 1,000 elements]
+    /// Output format [default: from the extension of --output; otherwise json]
+    ///
+    /// On a terminal, more than 1,000 elements are summarized by default
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Write to a file, which appears when it is complete: .npy, .csv, .json, .jsonl, .tif, .png or .raw, or any other name with
-    /// --format; - is standard output
+    /// Write to a file: .npy, .csv, .json, .jsonl, .tif, .png or .raw
+    ///
+    /// The file appears when it is complete. Any other name needs --format; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// With csv, print a first line of names, and coordinates at the start of each line; more than two axes can then be longer than
-    /// 1. A table always has both
+    /// With csv, print a line of names, and coordinates at the start of each line
+    ///
+    /// More than two axes can then be longer than 1. A table always has both
     #[arg(long)]
     header: bool,
     #[command(flatten)]
@@ -378,7 +384,7 @@ fn write_decoded(
         image.finish(out)?;
     } else if matches!(format, Format::Json | Format::Summary) {
         if elements.is_empty() {
-            let why = "the region holds nothing, in more lists than can be written";
+            let why = "the region has no elements, and too many empty lists to print";
             let lists = Lists::empty(&shape).ok_or_else(|| Failure::usage(why))?;
             write!(out, "{lists}")?;
         }

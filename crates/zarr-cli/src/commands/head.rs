@@ -14,11 +14,11 @@ use crate::session::{Session, Target};
 const MAX_COLUMNS: u64 = 8;
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr head data.zarr
-  zarr head data.zarr temperature --rows 3
-
+  zarr head data.zarr temperature --rows 3",
+    after_long_help = crate::details("\
 A row runs along the last axis and has at most 8 elements; rows follow each other along the axis before it. Along all other axes,
 the first index is shown. Elements are decoded by the CF conventions, as in `zarr get --cf`, which prints all of them."))]
 pub(crate) struct Head {

@@ -25,13 +25,13 @@ use crate::session::{self, Session, Target};
 const MAX_CHUNKS_COUNTED_UNASKED: u64 = 100_000;
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr info data.zarr
   zarr info data.zarr --path ocean/temperature
   zarr info data.zarr/ocean/temperature --json
-  zarr info data.zarr/ocean/temperature --stored
-
+  zarr info data.zarr/ocean/temperature --stored",
+    after_long_help = crate::details("\
 For a group whose dimensions have names, it describes the arrays as xarray does: dimensions, coordinates with their first and
 last values in local stores, and variables. For an OME-Zarr image, it describes axes, channels and levels; for a plate, wells,
 fields and acquisitions.
@@ -47,8 +47,10 @@ the elements, and `geography` is present if there is a coordinate reference syst
 pub(crate) struct Info {
     #[command(flatten)]
     target: Target,
-    /// Count the stored chunks of an array and their bytes, even if that lists many keys or sends requests to a server; the
-    /// ratio is the size of all elements divided by the stored size
+    /// Count the stored chunks of an array and their bytes
+    ///
+    /// This may list many keys, or send requests to a server; the ratio is the size of all elements divided by the stored
+    /// size
     #[arg(long)]
     stored: bool,
 }
@@ -483,7 +485,12 @@ fn is_group(child: &Child) -> bool {
 
 fn describe_attributes(attributes: &Object, out: Out<'_>) -> Result<(), Failure> {
     for (n, (name, value)) in attributes.iter().enumerate() {
-        line(out, if n == 0 { "attributes" } else { "" }, format!("{name}: {}", plain(value)))?;
+        // Dimensions and types of attributes, as NCZarr keeps them; the lines above have them in words.
+        let value = match name.starts_with("_nczarr_") {
+            true => "NCZarr's own; `zarr attrs` prints it".into(),
+            false => plain(value),
+        };
+        line(out, if n == 0 { "attributes" } else { "" }, format!("{name}: {value}"))?;
     }
     Ok(())
 }

@@ -18,13 +18,13 @@ use crate::session::{self, Session, Target};
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,
-    after_help = crate::after_help("\
+    before_help = "\
 Examples:
   zarr ls data.zarr
   zarr ls -l data.zarr
   zarr ls -lhRS s3://bucket/data.zarr
-  zarr ls -lR --json data.zarr
-
+  zarr ls -lR --json data.zarr",
+    after_long_help = crate::details("\
 The columns of -l are: kind; data type; shape; chunk shape, and after a / shard shape; stored bytes; compression ratio; stored
 chunks (or shards) out of all; name. --header prints their names, which is the default on a terminal.
 

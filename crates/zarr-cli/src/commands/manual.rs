@@ -11,9 +11,9 @@ use crate::human;
 use crate::session::Session;
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
-  zarr man ~/.local/share/man/man1"))]
+  zarr man ~/.local/share/man/man1")]
 pub(crate) struct Manual {
     /// The folder, which is created if it does not exist
     #[arg(value_name = "DIR")]
@@ -44,7 +44,11 @@ impl Manual {
 
 fn write_page(folder: &Path, command: Command) -> io::Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
-    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let examples = command.get_before_help().map(ToString::to_string);
+    // The program's own help has its examples there.
+    let details =
+        command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
+    let after = examples.into_iter().chain(details).collect::<Vec<_>>().join("\n\n");
     let man = Man::new(command);
     let mut page = Vec::new();
     man.render_title(&mut page)?;

@@ -15,13 +15,13 @@ use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr migrate old-v2.zarr --to v3 --dry-run
-  zarr migrate old-v2.zarr --to v3 --into moved.zarr          leaves old-v2.zarr as it is
+  zarr migrate old-v2.zarr --to v3 --into moved.zarr     leaves old-v2.zarr as it is
   zarr migrate old-v2.zarr --to v3
-  zarr migrate old-v2.zarr --to v3 --finish        erases the documents of v2
-
+  zarr migrate old-v2.zarr --to v3 --finish     erases the documents of v2",
+    after_long_help = crate::details("\
 The new documents are written next to the old ones, the root's last: programs that support both formats then open the new
 one, others still find the old one. --finish erases the old documents, the root's first. If a migration is killed, run the same
 command again to continue it. If the chunks of an array would have to be encoded again, or would need other keys, the command
@@ -37,13 +37,19 @@ pub(crate) struct Migrate {
     /// The new format: v3 or v2
     #[arg(long, value_name = "FORMAT", value_parser = parse::migrated)]
     to: Dialect,
-    /// Write the new hierarchy to this place, with the chunks copied as they are stored, and leave TARGET as it is
+    /// Write the new hierarchy to this place, and leave TARGET as it is
+    ///
+    /// Chunks are copied as they are stored
     #[arg(long, value_name = "PLACE", conflicts_with_all = ["finish", "keep_fill"])]
     into: Option<String>,
-    /// Keep the fill value of arrays whose missing values could only be kept by writing chunks, and list them
+    /// Keep fill values although missing values would need chunks to be written
+    ///
+    /// The arrays concerned are listed
     #[arg(long)]
     keep_fill: bool,
-    /// Keep the metadata of OME-Zarr images as they are, instead of converting between 0.4 (v2) and 0.5 (v3)
+    /// Keep the metadata of OME-Zarr images as they are
+    ///
+    /// Without this option they are converted between 0.4 (v2) and 0.5 (v3)
     #[arg(long)]
     keep_attributes: bool,
     /// Erase the old documents, once the new ones are there

@@ -12,7 +12,7 @@ use crate::session::{Session, Target, WriteOptions};
 
 /// What is to be made where `target` means: what was asked for, unless the URL says otherwise; else what the URL
 /// says, as netCDF's library takes it; else NCZarr in v3.
-fn new_dataset(target: &str, asked: Option<&NewDataset>) -> Result<NewDataset, Failure> {
+pub(super) fn new_dataset(target: &str, asked: Option<&NewDataset>) -> Result<NewDataset, Failure> {
     let url = zarr::tools::dataset_url(target)?;
     let usual = match url.profile {
         Some(_) => NewDataset::nczarr_v2(),

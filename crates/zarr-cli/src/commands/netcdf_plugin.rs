@@ -18,14 +18,14 @@ use crate::parse;
 use crate::session::Session;
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr netcdf-plugin --library /usr/local/lib/libzarr_netcdf.so
   zarr netcdf-plugin --install --library /usr/local/lib/libzarr_netcdf.so
-  zarr netcdf-plugin --check data.zarr          what to type in a netCDF program, and whether it works
+  zarr netcdf-plugin --check data.zarr     what to type in a netCDF program
   zarr netcdf-plugin --remove
-  zarr netcdf-plugin --exec ncdump -h data.zarr/zarr.json
-
+  zarr netcdf-plugin --exec ncdump -h data.zarr/zarr.json",
+    after_long_help = crate::details("\
 netcdf-c loads plug-ins since 4.10.0. Its programs open a document of the data, such as data.zarr/zarr.json, or a zip archive, but
 not a folder. --install writes lines between two markers in ~/.ncrc, or in the file that NCRCENV_RC names, and leaves the rest as it
 is. --check exits with 1 if something is missing. --exec runs one program with the plug-in, on Linux: the way for netcdf-c 4.9, which

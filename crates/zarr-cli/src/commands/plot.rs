@@ -28,17 +28,18 @@ const MUCH: u64 = 1 << 30;
 const NOTHING: &str = ": no values: every element is missing or not finite";
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
-  zarr plot data.zarr --path temperature                               in the terminal
+  zarr plot data.zarr --path temperature     in the terminal
   zarr plot data.zarr --path temperature -o temperature.png
-  zarr plot data.zarr/temperature --by-name lat=3:9 --cmap magma --range 0,300 -o part.svg
+  zarr plot data.zarr/temperature --by-name lat=3:9 --cmap magma \\
+      --range 0,300 -o part.svg
   zarr plot data.zarr/ocean/temperature --region 2,:,: -o third.png
   zarr plot data.zarr/ocean/temperature --x x --y t --range full -o section.png
   zarr plot data.zarr/temperature --bare -o - > elements.png
   zarr plot data.zarr/temperature --histogram -o histogram.png
-  zarr plot data.zarr -o sheet.png                                     every array on one sheet
-
+  zarr plot data.zarr -o sheet.png     every array on one sheet",
+    after_long_help = crate::details("\
 An array with one axis is drawn as a line, one with two as a picture. If there are more axes, those that CF or OME define as x
 and y go across and down, or else the last two; along the others, the first position is shown (for OME images the default one, or
 else the middle of z). Use --by-name or --region to choose another. Values are decoded by the CF conventions; missing ones are
@@ -55,7 +56,7 @@ pub(crate) struct Plot {
     target: Target,
     #[command(flatten)]
     which: SelectionArgs,
-    /// Output file, .png or .svg, or - for a PNG on standard output [default: draws on the terminal]
+    /// Output file, .png or .svg, or - for PNG on stdout [default: draws on the terminal]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The dimension that goes across, by its name or number
@@ -67,7 +68,9 @@ pub(crate) struct Plot {
     /// Values of the first and the last colour: 0,300 or 1%,99% or full [default: 2%,98%]
     #[arg(long, value_name = "RANGE", value_parser = ends, allow_hyphen_values = true)]
     range: Option<Ends>,
-    /// Colours: viridis, magma, inferno, plasma, cividis, turbo, gray, RdBu, RdBu_r, coolwarm, BrBG or twilight_shifted
+    /// Colours, as in viridis, magma, gray, RdBu_r
+    ///
+    /// One of viridis, magma, inferno, plasma, cividis, turbo, gray, RdBu, RdBu_r, coolwarm, BrBG, twilight_shifted
     #[arg(long, value_name = "MAP", value_parser = color_map)]
     cmap: Option<ColorMap>,
     /// Use a logarithmic colour scale
@@ -79,11 +82,14 @@ pub(crate) struct Plot {
     /// Positions along the axis of channels that are red, green and blue, as in 2,1,0
     #[arg(long, value_name = "R,G,B", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "histogram"])]
     rgb: Option<Vec<u64>>,
-    /// A channel by its position or label, and its values that are black and of full colour: DAPI=100:900, 0=1%:99%, 1=full or 1=auto;
-    /// can be repeated
+    /// The values of a channel that are black and of full colour, as in DAPI=100:900
+    ///
+    /// The channel is given by its position or label: DAPI=100:900, 0=1%:99%, 1=full or 1=auto; can be repeated
     #[arg(long, value_name = "CHANNEL=LOW:HIGH", value_parser = window, conflicts_with_all = ["cmap", "labels", "rgb", "histogram"])]
     window: Vec<ChannelChoice>,
-    /// The channels of an image to show, by position or label [default: those that the image declares active]
+    /// The channels of an image to show, by position or label
+    ///
+    /// By default those that the image declares active
     #[arg(long, value_name = "CHANNELS", value_delimiter = ',', conflicts_with_all = ["cmap", "labels", "rgb", "histogram"])]
     channels: Option<Vec<ChannelName>>,
     /// Labels of an image to draw over it, by name, and their opacity: cells or cells:0.3
@@ -101,7 +107,9 @@ pub(crate) struct Plot {
     /// How to reduce a block of elements to one pixel
     #[arg(long, value_name = "HOW")]
     reduce: Option<How>,
-    /// Whether the first row is at the top or at the bottom [default: so that north or up is at the top; top with --bare or if unknown]
+    /// Whether the first row is at the top or at the bottom
+    ///
+    /// By default north or up is at the top; with --bare, or if the direction is unknown, the first row is
     #[arg(long, value_name = "WHERE")]
     origin: Option<Origin>,
     /// Pixels of the figure, at least 300x200 [default: 1000x720]

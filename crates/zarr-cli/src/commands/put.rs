@@ -19,14 +19,14 @@ use crate::region::{Elements, PIECE, SelectionArgs};
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr put data.zarr --path temperature --format npy < temperature.npy
   echo '[[1,2],[3,4]]' | zarr put data.zarr/table --region 0:2,0:2
   zarr put data.zarr/table --format csv < table.csv
   zarr put data.zarr/table --region 0:2,: --value NaN
-  zarr get a.zarr/x --format raw | zarr put b.zarr/x --format raw
-
+  zarr get a.zarr/x --format raw | zarr put b.zarr/x --format raw",
+    after_long_help = crate::details("\
 Formats are raw, npy, json and csv, as in `zarr get`; json can also be one flat list in C order. Lines of csv are rows; for
 records, the first line has the names of the fields; NaN, inf and True are also accepted. A NumPy file must have the array's type,
 in either byte order, and the region's shape; axes of length 1 may be missing. A time is a date, or an integer number of the type's

@@ -19,17 +19,17 @@ use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr pyramid cells.ome.zarr --dry-run
   zarr pyramid cells.ome.zarr
   zarr pyramid cells.ome.zarr --method max --levels 5
   zarr pyramid brain.ome.zarr --factor z=2,y=2,x=2 --chunks 1,64,64,64
-  zarr pyramid big.ome.zarr --memory 1GiB             after a kill: the same with --resume
-  zarr pyramid big.ome.zarr --part 3/8                one of 8 jobs; after all: --finish
+  zarr pyramid big.ome.zarr --memory 1GiB     after a kill: the same with --resume
+  zarr pyramid big.ome.zarr --part 3/8     one of 8 jobs; after all: --finish
   zarr pyramid plate.zarr/A/1/0
-  zarr pyramid era5.zarr --convention geo             all variables on its map, as ovr_2x, ovr_4x, ...
-
+  zarr pyramid era5.zarr --convention geo     all variables on its map",
+    after_long_help = crate::details("\
 TARGET is an OME-Zarr image, 0.4 or 0.5. Each level has half the length of the one before along y and x, and along z once elements
 are as far from each other along y and x as along z, until the image is one chunk. Existing levels stay as they are, and
 so do all other attributes. The scale of a level is exactly that of the base times the
@@ -50,22 +50,25 @@ levels are named and skipped."))]
 pub(crate) struct Pyramid {
     #[command(flatten)]
     target: Target,
-    /// Convention by which the levels are listed: ome (OME-Zarr) or geo (GeoZarr) [default: geo if the group already lists levels
-    /// so, otherwise ome]
+    /// Convention by which the levels are listed: ome (OME-Zarr) or geo (GeoZarr)
+    ///
+    /// The default is geo if the group already lists levels so, otherwise ome
     #[arg(long, value_name = "CONVENTION", value_parser = str::parse::<PyramidConvention>)]
     convention: Option<PyramidConvention>,
-    /// How the elements of a block are combined: mean, min, max, median, mode or nearest (its first element) [default: mean; mode for
-    /// bools]
+    /// How a block is combined: mean, min, max, median, mode or nearest [default: mean]
+    ///
+    /// The default for bools is mode; nearest takes the first element of each block
     #[arg(long, value_name = "METHOD", value_parser = str::parse::<PyramidMethod>)]
     method: Option<PyramidMethod>,
-    /// How many elements become one from level to level, as in 2; or along each axis, as in z=2,y=2,x=2 [default: 2 along y and x,
-    /// and along z once it is as fine]
+    /// How many elements become one from level to level, as in 2 or z=2,y=2,x=2
+    ///
+    /// The default is 2 along y and x, and along z once it is as fine
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     factor: Option<Factor>,
-    /// How many levels the image has at the end, with the base [default: until one is a single chunk]
+    /// Number of levels at the end, including the base [default: until one is a single chunk]
     #[arg(long, value_name = "N", value_parser = levels)]
     levels: Option<usize>,
-    /// The chunks of new levels [default: those of the base, unless they have more than 16 MiB]
+    /// Chunks of new levels [default: those of the base, if at most 16 MiB]
     #[arg(long, value_name = "SHAPE", value_parser = parse::shape)]
     chunks: Option<Shape>,
     /// The shards of new levels (v3), or none [default: those of the base]
@@ -83,7 +86,7 @@ pub(crate) struct Pyramid {
     /// Leave out the image's labels
     #[arg(long)]
     no_labels: bool,
-    /// How much memory the program may take, as in 256MiB [default: a quarter of the machine's]
+    /// How much memory may be used, as in 256MiB [default: a quarter of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
     /// Continue an unfinished pyramid, if there is one, with its original options
@@ -114,7 +117,7 @@ enum Factor {
 
 fn levels(text: &str) -> Result<usize, String> {
     text.trim().parse().map_err(|_| {
-        "expected the number of levels, with the base, as in 4; without --levels, all are made until one is a single chunk"
+        "expected the number of levels including the base, as in 4; without --levels, all are made until one is a single chunk"
             .to_owned()
     })
 }

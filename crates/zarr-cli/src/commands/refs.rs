@@ -17,14 +17,14 @@ use crate::session::Session;
 use crate::whole_file::{self, WholeFile};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr refs jan.nc -o jan.json
   zarr refs jan.nc feb.nc -o all.json
   zarr refs jan.nc feb.nc -o all.json --axis time --relative --overwrite
   zarr refs jan.nc feb.nc -o some.json --exclude station_name --no-verify
-  zarr refs jan.nc -o jan-v2.json --to v2            for GDAL and zarr-python 2
-
+  zarr refs jan.nc -o jan-v2.json --to v2            for GDAL and zarr-python 2",
+    after_long_help = crate::details("\
 The reference file is JSON of version 1 as kerchunk writes it: for each chunk it has the file, the offset and the length, and no
 data are copied. zarr, fsspec with zarr-python and xarray, and VirtualiZarr read it. SOURCE may also be a Zarr hierarchy of v2 or v3.
 
@@ -48,7 +48,9 @@ pub(crate) struct Refs {
     /// Replace the file of --output if there is one, but never one of the sources
     #[arg(long)]
     overwrite: bool,
-    /// Dimension along which files are joined [default: the one whose lengths or coordinates differ]
+    /// Dimension along which files are joined
+    ///
+    /// By default the one whose lengths or coordinates differ
     #[arg(long, alias = "concat", value_name = "NAME")]
     axis: Option<String>,
     /// Write documents of this format, v2 or v3 [default: v3, or v2 for a hierarchy of v2]
@@ -57,15 +59,18 @@ pub(crate) struct Refs {
     /// Write chunks of at most this many bytes into the reference file; 0 for none
     #[arg(long, value_name = "SIZE", value_parser = parse::size, default_value_t = DEFAULT_INLINE_BYTES)]
     inline: u64,
-    /// Name local files by their paths from the folder of the reference file, so that they can be moved together. zarr reads such
-    /// references, and so does GDAL; fsspec begins at the folder of its process
+    /// Name local files by their paths from the folder of the reference file
+    ///
+    /// They can then be moved together. zarr reads such references, and so does GDAL; fsspec begins at the folder of its
+    /// process
     #[arg(long)]
     relative: bool,
     /// Leave out the node of this path, and those below
     #[arg(long, value_name = "PATH")]
     exclude: Vec<String>,
-    /// Take the elements of arrays without the joined dimension from the first file, without comparing them, and do not compare
-    /// what the references lead to with the files
+    /// Do not compare the files with each other, nor what the references lead to
+    ///
+    /// The elements of arrays without the joined dimension are taken from the first file
     #[arg(long)]
     no_verify: bool,
 }

@@ -1,6 +1,6 @@
 //! Gives a node another path in its hierarchy.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
@@ -18,11 +18,11 @@ use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr rename data.zarr/temperature temperature_2m
-  zarr rename data.zarr --path time coordinates/time
-
+  zarr rename data.zarr --path time coordinates/time",
+    after_long_help = crate::details("\
 In a folder, a node of v2 or v3 is a folder itself, and is renamed in one step. In archives, LMDB files, buckets and drafts, the
 node is copied, each chunk is read back and compared, and then the old node is erased; if the copy cannot keep something, the
 command fails. Files that are not Zarr's are moved, too. The old node is complete until the new one is. If the command is killed,
@@ -35,8 +35,9 @@ pub(crate) struct Rename {
     /// Path of the node, relative to the one that TARGET names [default: TARGET itself]
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// The node's new path, relative to the one that TARGET names; of TARGET itself, relative to its group, or with the hierarchy
-    /// as in TARGET
+    /// The node's new path, relative to the one that TARGET names
+    ///
+    /// The new path of TARGET itself is relative to its group, or with the hierarchy as in TARGET
     #[arg(value_name = "NEW")]
     new: String,
     #[command(flatten)]
@@ -111,7 +112,12 @@ impl Rename {
     }
 
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
-        let (hierarchy, old, new) = self.paths(session)?;
+        let (mut hierarchy, mut old, mut new) = self.paths(session)?;
+        let turn = if self.care.no_lock { None } else { turn(&hierarchy)? };
+        if turn.is_some() {
+            // What was read of the hierarchy may be from before another rename.
+            (hierarchy, old, new) = self.paths(session)?;
+        }
         if old.is_root() || new.is_root() || new.is_within(&old) {
             let why = if old.is_root() {
                 "TARGET is the root of a hierarchy, which has no name of its own; to give the whole hierarchy another name, rename its folder or file with `mv`".to_owned()
@@ -156,6 +162,20 @@ impl Rename {
         }
         Ok(())
     }
+}
+
+/// Waits for other renames in the same folder, and lets others wait until the file is dropped; `None` where no rename has to wait.
+/// Between the removal of consolidated metadata and their return, another rename would miss nodes, or bring back the copies of a node
+/// that is gone.
+fn turn(hierarchy: &Hierarchy) -> Result<Option<File>, Failure> {
+    let name = hierarchy.store().name();
+    if !name.starts_with("file://") {
+        return Ok(None);
+    }
+    let store = FilesystemStore::from_url(&name).map_err(Error::from)?;
+    // Not every system opens folders, and not every file system has locks.
+    let folder = File::open(store.root()).ok();
+    Ok(folder.filter(|folder| folder.lock().is_ok()))
 }
 
 /// Says that a coordinate's dimension keeps its name: under another one, the array is no longer the coordinate of it.

@@ -14,15 +14,15 @@ use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
-  zarr repair data.zarr                         what would be done; nothing is written
+  zarr repair data.zarr     what would be done; nothing is written
   zarr repair data.zarr --apply
   zarr repair data.zarr --path ocean --level keys --apply
   zarr repair data.zarr --skip stray_key --apply
-  zarr repair data.zarr --restore --apply       moves all back from the quarantine
-  zarr repair data.zarr --undo-copies           lists interrupted copies and how much they wrote; --apply erases it
-
+  zarr repair data.zarr --restore --apply     moves all back from the quarantine
+  zarr repair data.zarr --undo-copies     lists interrupted copies",
+    after_long_help = crate::details("\
 Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Moved
 chunks read as the fill value. Shards are rewritten from their intact inner chunks. Documents that exist only in consolidated
 metadata are written, and documents whose correct content is certain are corrected. Consolidated metadata are written again, and
@@ -44,14 +44,17 @@ pub(crate) struct Repair {
     /// Kinds of problems to skip, as validate prints them
     #[arg(long, value_name = "KIND,…", value_delimiter = ',', value_parser = kind, conflicts_with = "restore")]
     skip: Vec<ProblemKind>,
-    /// Also move chunks and attributes without a node to the quarantine, instead of keeping them in case the node's document returns
+    /// Also move chunks and attributes without a node to the quarantine
+    ///
+    /// Otherwise they are kept in case the node's document returns
     #[arg(long, conflicts_with = "restore")]
     orphans: bool,
     /// Move values back from the quarantine instead, where their keys are free
     #[arg(long, conflicts_with = "level")]
     restore: bool,
-    /// Instead, erase what unfinished copies have written, and their journals; `zarr copy SRC DST --resume` would continue
-    /// them. No process may still be copying
+    /// Instead, erase what unfinished copies have written, and their journals
+    ///
+    /// `zarr copy SRC DST --resume` would continue them. No process may still be copying
     #[arg(long, conflicts_with_all = ["level", "restore", "skip", "orphans"])]
     undo_copies: bool,
     #[command(flatten)]

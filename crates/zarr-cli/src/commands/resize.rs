@@ -14,11 +14,11 @@ use crate::session::{Session, Target, WriteOptions};
 const MOST_TOLD: usize = 5;
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr resize data.zarr --path temperature --shape 40,30
-  zarr resize data.zarr/temperature --shape 20,10
-
+  zarr resize data.zarr/temperature --shape 20,10",
+    after_long_help = crate::details("\
 Chunks stay where they are. Added elements read as the fill value; removed ones are erased, also inside chunks at the edge.
 If a dimension of the same name in the same group has another length afterwards, the command names the arrays. In a NCZarr
 dataset, only unlimited dimensions can change: those of fixed length belong to all variables.

@@ -10,12 +10,12 @@ use crate::interrupt;
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr rm data.zarr --path ocean/temperature
   zarr rm data.zarr/ocean
-  zarr rm data.zarr --all
-
+  zarr rm data.zarr --all",
+    after_long_help = crate::details("\
 There is no confirmation prompt. The same command also removes what an interrupted erase left. A whole hierarchy is only erased
 with --all. Files that do not belong to Zarr are kept and listed; --force erases them, too."))]
 pub(crate) struct Rm {

@@ -17,14 +17,14 @@ use crate::parse;
 use crate::session::Session;
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr serve data.zarr
   zarr serve data.zarr other.zip s3://bucket/more.zarr
   zarr serve folder-of-hierarchies --port 8080
   zarr serve data.zarr --cors https://viewer.example
-  zarr serve old-draft --to v3 --open
-
+  zarr serve old-draft --to v3 --open",
+    after_long_help = crate::details("\
 The first line of standard output is the URL. A hierarchy's keys are below URL/NAME/, where NAME is the last segment of
 TARGET; a second target of that name is NAME-2. The same hierarchy as v3 is below URL/v3/NAME/.
 URL itself is a page to look at the data with. Below URL/-/ is the API that it uses, for other programs, too: /-/names,
@@ -44,7 +44,9 @@ pub(crate) struct Serve {
     /// Accept requests for this host name, too, such as that of a proxy; can be repeated
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// Let pages of this origin read the data, or of any origin if none is named; can be repeated
+    /// Let pages of this origin read the data; can be repeated
+    ///
+    /// Without a value, pages of any origin
     #[arg(long, value_name = "ORIGIN", num_args = 0..=1, require_equals = false, default_missing_value = "*")]
     cors: Vec<String>,
     /// Serve the v3 view below URL/NAME/, instead of the stored keys

@@ -21,19 +21,20 @@ use crate::region::SelectionArgs;
 use crate::session::{self, NoMissing, Session, Target};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr stats data.zarr --path temperature
   zarr stats data.zarr/temperature --percentile 2,50,98 --histogram 10
   zarr stats data.zarr/temperature --by-name time=0:12 --json
   zarr stats data.zarr --path temperature --sel time=2020-03:2020-05,lat=40:60
   zarr stats data.zarr --path temperature --axis time
-  zarr stats data.zarr --path temperature --axis time,lat --format npy > by-time-and-lat.npy
+  zarr stats data.zarr --path temperature --axis time,lat \\
+      --format npy > by-time-and-lat.npy
   zarr stats data.zarr --path temperature --quick=1 --percentile 2,98
   zarr stats data.zarr --path temperature --by-chunk
   zarr stats data.zarr --path temperature --weights area
-  zarr stats data.zarr
-
+  zarr stats data.zarr",
+    after_long_help = crate::details("\
 All elements are read, chunk by chunk, and the results are exact; they are the same for any number of threads.
 Values are decoded by the CF conventions: unpacked by scale_factor and add_offset, times as dates, without missing values
 (_FillValue, missing_value, valid_min, valid_max, valid_range; the fill value of a netCDF variable in v2 and the drafts).
@@ -50,19 +51,24 @@ pub(crate) struct Stats {
     target: Target,
     #[command(flatten)]
     which: SelectionArgs,
-    /// Percentiles, from 0 to 100: exact, as NumPy's method `linear`; integers and floats of 32 bits are read twice more,
-    /// of 64 bits four times
+    /// Percentiles, from 0 to 100: exact, as NumPy's method `linear`
+    ///
+    /// Integers and floats of 32 bits are read twice more, of 64 bits four times
     #[arg(long, value_name = "P,…", value_delimiter = ',', value_parser = percentile)]
     percentile: Vec<f64>,
-    /// A histogram with this number of bins, or with these edges; reads the elements once more
+    /// A histogram with this number of bins, or with these edges
+    ///
+    /// This reads the elements once more
     #[arg(long, value_name = "BINS|EDGE,…", value_parser = bins)]
     histogram: Option<Bins>,
-    /// A line for each coordinate of these axes, over all of the others: names of dimensions, or numbers from 0, negative ones from
-    /// the end
+    /// A line for each coordinate of these axes, over all of the others
+    ///
+    /// Axes are names of dimensions, or numbers from 0, negative ones from the end
     #[arg(long, value_name = "AXIS,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["percentile", "histogram"])]
     axis: Vec<String>,
-    /// Format of the lines of --axis [default: a table]. csv has all digits; npy is an array of records, with counts in uint64 and
-    /// everything else in float64
+    /// Format of the lines of --axis [default: a table]
+    ///
+    /// csv has all digits; npy is an array of records, with counts in uint64 and everything else in float64
     #[arg(long, value_name = "FORMAT", requires = "axis")]
     format: Option<stats_along::Format>,
     /// Estimate from this percentage of the chunks [default without a value: 5]
@@ -76,11 +82,15 @@ pub(crate) struct Stats {
         conflicts_with_all = ["axis", "written", "by_chunk"]
     )]
     quick: Option<f64>,
-    /// Also print the mean and standard deviation weighted by the area of each element's cell on Earth: by the bounds of the latitude
-    /// (CF) if there are any, otherwise by its cosine; reads the elements once more
+    /// Also print the mean and standard deviation weighted by area on Earth
+    ///
+    /// The weight of an element is the area of its cell: by the bounds of the latitude (CF) if there are any, otherwise by
+    /// its cosine. This reads the elements once more
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["axis", "by_chunk", "quick"])]
     weights: Option<Weights>,
-    /// Compute statistics of each stored chunk or shard, and print those that differ from the others
+    /// Compute statistics of each stored chunk or shard
+    ///
+    /// Those that differ from the others are printed
     #[arg(long, conflicts_with_all = ["percentile", "histogram", "axis"])]
     by_chunk: bool,
     /// Use elements as stored: nothing is unpacked or treated as missing
@@ -105,7 +115,9 @@ pub(crate) struct Stats {
     missing_chunks: NoMissing,
     #[command(flatten)]
     checked: Checked,
-    /// Maximum number of bytes of decoded chunks to hold at once, as in 512MiB; a single chunk may exceed it [default: 1GiB]
+    /// Maximum size of decoded chunks held at once, as in 512MiB [default: 1GiB]
+    ///
+    /// A single chunk may exceed it
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
 }

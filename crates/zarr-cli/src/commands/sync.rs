@@ -15,13 +15,13 @@ use crate::progress::Progress;
 use crate::session::{Session, Target, WriteOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr sync data.zarr s3://bucket/data.zarr --dry-run
   zarr sync data.zarr s3://bucket/data.zarr
   zarr sync s3://bucket/data.zarr data.zarr --delete
-  zarr sync data.zarr backup.zarr --checksum
-
+  zarr sync data.zarr backup.zarr --checksum",
+    after_long_help = crate::details("\
 Chunks, shards, documents and files that are not Zarr's are copied as they are stored, into the same format; nothing is
 decoded. An object is copied if its size differs, or if it is not newer in TARGET than in SOURCE, unless ETags or checksums
 in both listings are equal. Documents are compared byte for byte, and so are all objects if a store has no modification times.
@@ -54,8 +54,9 @@ pub(crate) struct Sync {
     /// Read each copied object back, and compare it with SOURCE
     #[arg(long)]
     verify: bool,
-    /// How much memory large objects may take on their way to a store that does not stream, as in 256MiB [default: an eighth of
-    /// the machine's]
+    /// How much memory large objects may take, as in 256MiB
+    ///
+    /// They take it on their way to a store that does not stream; the default is an eighth of the machine's
     #[arg(long, value_name = "SIZE", value_parser = crate::parse::size)]
     memory: Option<u64>,
     /// Only print what would be copied and deleted: counts, bytes, and with --delete the list

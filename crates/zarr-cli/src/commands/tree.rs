@@ -11,12 +11,12 @@ use crate::human;
 use crate::session::{self, Session, Target};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr tree data.zarr
   zarr tree data.zarr --path ocean
-  zarr tree s3://bucket/data.zarr --json
-
+  zarr tree s3://bucket/data.zarr --json",
+    after_long_help = crate::details("\
 With --json: {\"nodes\": [{\"path\", \"node_type\", …}]}.
 
 Paths are relative to TARGET's node, so that you can pass them to --path. Nodes whose document is broken

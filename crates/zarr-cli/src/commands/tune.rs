@@ -17,13 +17,15 @@ use crate::progress::Progress;
 use crate::session::{Session, Target};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr tune data.zarr --path temperature
-  zarr tune data.zarr/temperature --read 'time=:,lat=1,lon=1 @3' --read map --store s3
-  zarr tune data.zarr/temperature --read tile:256 --readers zarr-python,tensorstore
-  zarr tune data.zarr/temperature --lossy --store far.json --json
-
+  zarr tune data.zarr/temperature --read 'time=:,lat=1,lon=1 @3' --read map \\
+      --store s3
+  zarr tune data.zarr/temperature --read tile:256 \\
+      --readers zarr-python,tensorstore
+  zarr tune data.zarr/temperature --lossy --store far.json --json",
+    after_long_help = crate::details("\
 A read is a box at a random place: `time=:,lat=1,lon=1` is all of time at one place. Axes that are not named are read whole;
 `@3` makes a read count three times. Presets: map (a plane), series (all of time at a place), tile:512 (a part of a plane);
 without --read all three.
@@ -38,24 +40,29 @@ and bytes together. Without --readers, all implementations of docs/interop.md ca
 pub(crate) struct Tune {
     #[command(flatten)]
     target: Target,
-    /// How the array is read: AXIS=LENGTH,… with `:` for a whole axis, a length for each axis, map, series or tile:SIDE; with `@N`
-    /// as often as N others; can be repeated [default: map, series, tile:512]
+    /// How the array is read: map, series, tile:SIDE, or AXIS=LENGTH,…; can be repeated
+    ///
+    /// `:` is a whole axis; a length for each axis works, too. `@N` makes a read as frequent as N others. The default is map,
+    /// series and tile:512
     #[arg(long, value_name = "READ", allow_hyphen_values = true)]
     read: Vec<String>,
-    /// The store that it is to be read from: s3, disk, or a FILE with a model, as --json prints it as `store` [default: disk for a local
-    /// TARGET, else s3]
+    /// The store that it is to be read from: s3, disk, or a FILE with a model
+    ///
+    /// --json prints such a model as `store`. The default is disk for a local TARGET, otherwise s3
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
     /// The format of the copy: v3, v2 or draft-2020 [default: that of TARGET]
     #[arg(long, value_name = "FORMAT", value_parser = parse::written)]
     to: Option<Written>,
-    /// Also try to round floats to the bits that carry information, and say how large the error is
+    /// Also try to round floats to the bits that carry information
+    ///
+    /// The size of the error is reported
     #[arg(long)]
     lossy: bool,
     /// Only layouts that all of these read: zarr-python, tensorstore, zarrs, zarrita, gdal
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = str::parse::<Reader>)]
     readers: Vec<Reader>,
-    /// How much memory the program may take, as in 256MiB [default: a quarter of the machine's]
+    /// How much memory may be used, as in 256MiB [default: a quarter of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
 }

@@ -15,13 +15,13 @@ use crate::progress::Progress;
 use crate::session::{Session, Target};
 
 #[derive(Debug, Args)]
-#[command(after_help = crate::after_help("\
+#[command(before_help = "\
 Examples:
   zarr validate data.zarr
   zarr validate data.zarr --level keys
   zarr validate data.zarr --path ocean --expect-complete
-  zarr validate s3://bucket/data.zarr --json > report.json
-
+  zarr validate s3://bucket/data.zarr --json > report.json",
+    after_long_help = crate::details("\
 Levels, each with those before: meta reads the documents, keys lists the store, index reads the indices of shards,
 data decodes every chunk. Notes are not problems; -q omits them.
 
@@ -38,7 +38,9 @@ pub(crate) struct Validate {
     /// Report missing chunks as problems
     #[arg(long)]
     expect_complete: bool,
-    /// Check each chunk that is read against the lines of FILE, as `zarr checksum --manifest --chunks` prints for the same TARGET
+    /// Check each chunk that is read against the lines of FILE
+    ///
+    /// `zarr checksum --manifest --chunks` prints them for the same TARGET
     #[arg(long, value_name = "FILE")]
     manifest: Option<String>,
 }

@@ -134,14 +134,17 @@ fn coordinates_select_elements() {
     // What was taken is told by every verb, and what is there is not.
     for verb in ["get", "stats", "plot"] {
         let told = |sel: &str| folder.feed(&format!("{verb} d.zarr --path t --sel {sel}"), b"").err;
-        let near = "/t: there is no coordinate lat=50; using the nearest, 60\n";
+        let near = "/t: no coordinate equals lat=50; using the nearest, 60\n";
         assert!(told("lat=50").ends_with(near), "{verb}: {}", told("lat=50"));
         assert!(!told("lat=60").contains("nearest"), "{verb}: {}", told("lat=60"));
     }
     for (sel, why) in [
         ("lat=70:80", "coordinates go from 60 to -30"),
         ("lat=-46", "`-46` is out of range; coordinates go from 60 to -30; --nearest takes -30"),
-        ("lat=50 --tolerance 9", "no coordinate is near enough to `50`; the nearest is 60"),
+        (
+            "lat=50 --tolerance 9",
+            "no coordinate is within the tolerance of `50`; the nearest is 60",
+        ),
         ("time=2000-03-01T13:00 --tolerance 12h", "the nearest is 2000-03-01"),
         ("lat=50 --tolerance far", "expected a number in the coordinates' units"),
         ("depth=1", "axes: time, lat"),

@@ -39,7 +39,9 @@ fn a_netcdf_dataset_has_one_checksum_in_all_its_forms() {
         for to in ["nczarr-v2", "nczarr-v3", "zarr-v2", "zarr-v3", "v2", "v3", "draft-2020"] {
             let name =
                 if from == "model.zarr" { format!("to-{to}") } else { format!("again-{to}") };
-            let run = folder.run(&format!("copy {from} {name} --to {to}"));
+            // The drafts have no shuffle.
+            let codec = if to == "draft-2020" { "--codec gzip:5" } else { "" };
+            let run = folder.run(&format!("copy {from} {name} --to {to} {codec}"));
             assert_eq!(run.code, 0, "{name}: {}", run.err);
             assert_eq!(checksum(&folder, &name), expected, "{name}: {}", run.err);
             let run = folder.run(&format!("diff {from} {name}"));

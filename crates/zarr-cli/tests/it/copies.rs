@@ -250,6 +250,38 @@ fn a_rename_erases_no_node_that_it_cannot_copy() {
     assert!(archive.value(&StoreKey::new("g/bad/c/0").unwrap()).unwrap().is_some());
 }
 
+/// Each rename takes the consolidated metadata away and makes them anew; one that came between would fail, or bring back what is gone.
+#[test]
+fn renames_at_the_same_time_wait_for_each_other() {
+    const NODES: usize = 6;
+    let folder = Folder::new();
+    for n in 0..NODES {
+        folder.good(&format!("create a.zarr/old{n} --shape 4 --dtype int8"));
+    }
+    folder.good("consolidate a.zarr");
+    for (from, to) in [("old", "new"), ("new", "old")] {
+        std::thread::scope(|scope| {
+            let renames = (0..NODES).map(|n| {
+                let line = format!("rename a.zarr --path {from}{n} {to}{n}");
+                scope.spawn(|| {
+                    let run = folder.run(&line);
+                    (run.code, run.err, line)
+                })
+            });
+            for rename in renames.collect::<Vec<_>>() {
+                let (code, error, line) = rename.join().unwrap();
+                assert_eq!(code, 0, "{line}: {error}");
+            }
+        });
+        let copies = std::fs::read_to_string(folder.path("a.zarr/zarr.json")).unwrap();
+        for n in 0..NODES {
+            assert!(copies.contains(&format!("\"{to}{n}\"")), "{to}{n}: {copies}");
+            assert!(!copies.contains(&format!("\"{from}{n}\"")), "{from}{n}: {copies}");
+        }
+        folder.good("validate a.zarr");
+    }
+}
+
 /// In a folder the node is renamed, and then the consolidated metadata are made anew, which broken documents prevent.
 #[test]
 fn a_rename_without_consolidated_metadata_at_its_end_says_so() {

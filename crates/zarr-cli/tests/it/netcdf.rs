@@ -230,3 +230,69 @@ fn a_sound_netcdf_file_has_no_problems() {
         assert!(!tree.err.contains("left out"), "{name}: {}", tree.err);
     }
 }
+
+const CDL: &[u8] = b"netcdf x { dimensions: t = UNLIMITED ; x = 3 ; n = 2 ;
+variables: float a(t, x) ; char name(n) ; string text(n) ; int scalar ; short as_said(x) ; as_said:_DeflateLevel = 1 ;
+    short plain(x) ; plain:_Storage = \"chunked\" ;
+data: a = 1, 2, 3, 4, 5, 6 ; name = \"ab\" ; text = \"k\", \"l\" ; scalar = 7 ; as_said = 1, 2, 3 ; plain = 1, 2, 3 ; }";
+
+/// The codecs of a variable, as `info --json` names them.
+fn codecs(folder: &Folder, array: &str) -> String {
+    let info = folder.good(&format!("info {array} --json")).json();
+    info.as_object().unwrap().get("codecs").unwrap().to_string()
+}
+
+/// Variables are compressed where the CDL does not say how: as netCDF's programs do, or in plain Zarr as its other writers do.
+#[test]
+fn new_variables_are_compressed() {
+    let folder = Folder::new();
+    let generate = |options: &str| {
+        let run = folder.feed(&format!("gen -o {options}"), CDL);
+        assert_eq!(run.code, 0, "{options}: {}", run.err);
+    };
+    for (format, of_a, of_text) in [
+        ("nczarr-v3", &["numcodecs.shuffle", "numcodecs.zlib", "4"][..], &["numcodecs.zlib"][..]),
+        ("nczarr-v2", &["shuffle", "zlib", "4"], &["zlib"]),
+        ("zarr-v3", &["zstd", "3"], &["zstd"]),
+        ("zarr-v2", &["blosc", "zstd", "3"], &["blosc"]),
+    ] {
+        generate(&format!("{format}.zarr --format {format}"));
+        let a = codecs(&folder, &format!("{format}.zarr/a"));
+        assert!(of_a.iter().all(|part| a.contains(part)), "{format}: {a}");
+        let text = codecs(&folder, &format!("{format}.zarr/text"));
+        assert!(of_text.iter().all(|part| text.contains(part)), "{format}: {text}");
+        assert!(!text.contains("shuffle\"") || format == "zarr-v2", "{format}: {text}");
+        let all = ["zlib", "zstd", "blosc", "shuffle"];
+        for name in ["scalar", "plain"] {
+            let found = codecs(&folder, &format!("{format}.zarr/{name}"));
+            assert!(!all.iter().any(|codec| found.contains(codec)), "{format}: {name}: {found}");
+        }
+        let as_said = codecs(&folder, &format!("{format}.zarr/as_said"));
+        assert!(as_said.contains("zlib") && as_said.contains('1'), "{format}: {as_said}");
+        let dump = folder.good(&format!("dump {format}.zarr")).text().to_owned();
+        assert!(dump.contains("4, 5, 6 ;") && dump.contains("\"k\", \"l\""), "{format}: {dump}");
+    }
+    generate("none.zarr --codec none");
+    let none = codecs(&folder, "none.zarr/a");
+    assert!(!none.contains("zlib") && !none.contains("shuffle"), "{none}");
+    generate("chosen.zarr --codec shuffle:4 --codec zstd:9 --format nczarr-v2");
+    let chosen = codecs(&folder, "chosen.zarr/a");
+    assert!(chosen.contains("zstd") && chosen.contains('9'), "{chosen}");
+    let refused = folder.feed("gen -o no.zarr --codec lz4 --format nczarr-v2", CDL);
+    assert!(refused.code == 4 && refused.err.contains("netCDF's filters are"), "{}", refused.err);
+    assert!(!folder.path("no.zarr").exists());
+}
+
+/// netcdf-c opens no dataset whose group lists an array that does not exist (N-032).
+#[test]
+fn a_selection_of_a_dataset_lists_what_it_has() {
+    let folder = Folder::new();
+    for format in ["nczarr-v3", "nczarr-v2"] {
+        let run = folder.feed(&format!("gen -o {format}.zarr --format {format}"), CDL);
+        assert_eq!(run.code, 0, "{}", run.err);
+        folder.good(&format!("copy {format}.zarr {format}-a.zarr --select a,name"));
+        let dump = folder.run(&format!("dump -h {format}-a.zarr"));
+        assert_eq!((dump.code, &dump.err[..]), (0, ""), "{format}");
+        assert!(dump.text().contains("float a(t, x)") && !dump.text().contains("scalar"));
+    }
+}

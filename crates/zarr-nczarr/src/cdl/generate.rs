@@ -1,5 +1,6 @@
 //! Makes a dataset from CDL.
 
+use zarr_core::codec::CodecSpec;
 use zarr_core::grid::Pieces;
 use zarr_core::{AccessError, Error, Region, Result};
 
@@ -7,6 +8,9 @@ use super::PIECE;
 use super::document::Document;
 use super::error::CdlError;
 use super::special;
+use crate::documents::filter;
+use crate::edit::copy::plan::is_netcdf_c;
+use crate::edit::create::NewDataset;
 use crate::handles::dataset::Dataset;
 use crate::handles::variable::Variable;
 use crate::model::schema::Group;
@@ -20,6 +24,17 @@ impl From<CdlError> for Error {
 }
 
 impl Document<'_> {
+    /// Stores the variables of which the text does not say how they are filtered with these codecs, in a dataset that is to be
+    /// `new`; with none they are uncompressed. Without this call they get the usual filters of the format
+    /// ([`Storage::default_filters`](crate::schema::Storage::default_filters)).
+    ///
+    /// # Errors
+    /// [`MetadataError::CannotRepresent`](zarr_core::MetadataError::CannotRepresent) for a codec that netcdf-c does not have, in NCZarr
+    /// of v2.
+    pub fn set_codecs(&mut self, codecs: &[CodecSpec], new: &NewDataset) -> Result<()> {
+        set_codecs(&mut self.root, codecs, is_netcdf_c(new))
+    }
+
     /// Defines all that the text defines in a dataset, and writes its data, piece by piece.
     ///
     /// # Errors
@@ -45,6 +60,19 @@ impl Document<'_> {
         }
         Ok(())
     }
+}
+
+fn set_codecs(group: &mut Group, codecs: &[CodecSpec], is_netcdf_c: bool) -> Result<()> {
+    for variable in &mut group.variables {
+        // A scalar is one element, and netcdf-c opens none that has a filter (N-023).
+        let is_scalar = variable.dimensions.is_empty();
+        let storage = &mut variable.storage;
+        if storage.default_filters && storage.filters.is_empty() && !is_scalar {
+            storage.filters = filter::of_codecs(&variable.name, codecs, is_netcdf_c)?;
+            storage.default_filters = false;
+        }
+    }
+    group.groups.iter_mut().try_for_each(|child| set_codecs(child, codecs, is_netcdf_c))
 }
 
 /// Gives fill values the types of their variables.

@@ -16,6 +16,10 @@ const BZIP2: u64 = 307;
 const ZSTD: u64 = 32015;
 const BLOSC: u64 = 32001;
 
+/// The special attributes of a variable that say, or leave out, what it is filtered by.
+const FILTER_ATTRIBUTES: [&str; 6] =
+    ["_Storage", "_Shuffle", "_Fletcher32", "_DeflateLevel", "_Filter", "_Codecs"];
+
 /// The compressors of Blosc, in the order of their numbers.
 const COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
 
@@ -25,6 +29,11 @@ const COMPRESSORS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zs
 pub(super) fn of_variable(variable: &mut Variable, attribute: &Attribute) -> Result<bool, String> {
     let value = &attribute.value;
     let storage = &mut variable.storage;
+    // What says how a variable is stored says it all: `ncdump -s` prints no filters of one that has none. Lengths of chunks alone
+    // say nothing of filters.
+    if FILTER_ATTRIBUTES.contains(&attribute.name.as_str()) {
+        storage.default_filters = false;
+    }
     match attribute.name.as_str() {
         "_Storage" => match value.as_text() {
             // Zarr has but chunks (N-008).

@@ -2,7 +2,7 @@
 
 use zarr_core::codec::CodecSpec;
 use zarr_core::metadata::ArrayMetadata;
-use zarr_core::{Dialect, Json, Object};
+use zarr_core::{Dialect, Json, MetadataError, Object};
 
 use crate::model::schema::Filter;
 use crate::model::types::Type;
@@ -30,6 +30,37 @@ pub(crate) fn of_codec(spec: &CodecSpec) -> Filter {
         _ => None,
     };
     known.unwrap_or_else(|| Filter::Other(to_json(spec)))
+}
+
+/// The filters that codecs are. For NCZarr of v2, `is_netcdf_c`, they are those that netcdf-c has, where zlib is in place of gzip.
+///
+/// # Errors
+/// [`MetadataError::CannotRepresent`] for a codec that is none of these; `variable` names whose it is.
+pub(crate) fn of_codecs(
+    variable: &str,
+    codecs: &[CodecSpec],
+    is_netcdf_c: bool,
+) -> Result<Vec<Filter>, MetadataError> {
+    let mut filters = Vec::new();
+    for spec in codecs {
+        let filter = of_codec(spec);
+        if !is_netcdf_c || !matches!(filter, Filter::Other(_)) {
+            filters.push(filter);
+            continue;
+        }
+        let level = level(spec, "level");
+        match (spec.name.as_str(), level) {
+            ("gzip", Some(level @ 0..=9)) => filters.push(Filter::Deflate { level }),
+            _ => {
+                return Err(MetadataError::CannotRepresent {
+                    format: "NCZarr in v2",
+                    what: format!("codec `{}` of {variable}", spec.name),
+                    hint: "netCDF's filters are `shuffle`, `zlib`, `bz2`, `zstd`, `blosc`".into(),
+                });
+            }
+        }
+    }
+    Ok(filters)
 }
 
 /// A member of a codec's configuration that is an integer.

@@ -112,6 +112,7 @@ impl Loader<'_> {
             contiguous: false,
             endian: metadata.data_type.has_byte_order().then(|| metadata.endian()),
             filters: filter::of(&flat),
+            default_filters: false,
             no_fill: metadata.fill_value.is_none(),
             unwritten: differs.then(|| fill.clone()),
             shard_bytes: None,

@@ -15,10 +15,13 @@ use crate::handles::dataset::Dataset;
 use crate::model::attribute;
 use crate::model::chunks;
 use crate::model::options::Profile;
-use crate::model::schema::{self, Dimension};
+use crate::model::schema::{self, Dimension, Filter};
 use crate::model::types::Type;
 use crate::model::values::{Values, is_identical};
 
+/// The levels of the usual filters: netCDF's programs take 4 or 5 for zlib, and 3 is zstd's own default.
+const DEFAULT_DEFLATE_LEVEL: u8 = 4;
+const DEFAULT_ZSTD_LEVEL: u8 = 3;
 /// The width of strings if nothing says one, in bytes (N-060).
 const DEFAULT_WIDTH: usize = 128;
 /// The attributes that say it, of a variable and of the root.
@@ -71,6 +74,10 @@ impl VariableContext<'_> {
         let shards = self.shards(variable, &data_type, &chunks)?;
         // In v2 netcdf-c needs an axis even of a scalar (N-020 … N-022).
         let is_scalar = variable.dimensions.is_empty();
+        if variable.storage.default_filters && variable.storage.filters.is_empty() {
+            variable.storage.filters = self.default_filters(variable);
+        }
+        variable.storage.default_filters = false;
         let axis = is_scalar && self.nczarr() && self.dialect() == Dialect::V2;
         if axis {
             // netcdf-c opens no dataset that has a filter on a scalar (N-023).
@@ -263,6 +270,29 @@ impl VariableContext<'_> {
                 format!("invalid string width {}: expected 1 to {MAX_WIDTH} bytes", json.brief());
             AccessError::Argument(why)
         })
+    }
+
+    /// The usual filters of a variable: none of a scalar, which is one element.
+    fn default_filters(&self, variable: &schema::Variable) -> Vec<Filter> {
+        let ty = variable.ty;
+        let usual = match self.dialect() {
+            _ if variable.dimensions.is_empty() => Vec::new(),
+            // Texts and single bytes have no bytes of equal weight.
+            _ if self.nczarr() && ty.size().is_some_and(|size| size > 1) => {
+                vec![Filter::Shuffle, Filter::Deflate { level: DEFAULT_DEFLATE_LEVEL }]
+            }
+            _ if self.nczarr() => vec![Filter::Deflate { level: DEFAULT_DEFLATE_LEVEL }],
+            Dialect::V2 => vec![Filter::Blosc {
+                compressor: "zstd".to_owned(),
+                level: DEFAULT_ZSTD_LEVEL,
+                shuffle: 1,
+                block_size: 0,
+            }],
+            _ => vec![Filter::Zstd { level: DEFAULT_ZSTD_LEVEL.into() }],
+        };
+        let registry = self.snapshot.hierarchy.registry();
+        let is_known = |filter: &Filter| registry.knows_codec(&filter::codec(filter, ty));
+        if usual.iter().all(is_known) { usual } else { Vec::new() }
     }
 
     fn chunks(

@@ -128,7 +128,7 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// A variable over the dimensions of these full names, stored as is usual.
+    /// A variable over the dimensions of these full names, stored as is usual, which means compressed.
     pub fn new<D: Into<String>>(
         name: impl Into<String>,
         ty: Type,
@@ -139,7 +139,7 @@ impl Variable {
             ty,
             dimensions: dimensions.into_iter().map(Into::into).collect(),
             attributes: Vec::new(),
-            storage: Storage::default(),
+            storage: Storage { default_filters: true, ..Storage::default() },
         }
     }
 
@@ -166,6 +166,9 @@ pub struct Storage {
     pub endian: Option<Endian>,
     /// What the bytes of a chunk go through when they are written, the first first.
     pub filters: Vec<Filter>,
+    /// Where `filters` is empty, a new variable gets the usual filters of its dataset's format: shuffle and zlib of level 4 in
+    /// NCZarr, zstd or Blosc in plain Zarr. `false`: it is stored uncompressed.
+    pub default_filters: bool,
     /// Elements that were never written are not filled: they read as zero (N-054).
     pub no_fill: bool,
     /// One value: what elements hold that were never written, where it is another than [`Variable::fill`]. Only final v3

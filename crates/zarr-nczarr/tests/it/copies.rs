@@ -416,7 +416,10 @@ fn what_plain_zarr_cannot_order_is_named() {
     let original = write_demo(memory(), &NewDataset::nczarr_v2());
     let lost = original.plan_copy(&NewDataset::pure(Dialect::V2)).unwrap().lost.join("\n");
     assert!(lost.contains("/g1/id: dimension /lat: plain Zarr takes it"), "{lost}");
-    assert!(lost.contains("/: plain Zarr lists what is in it by name"), "{lost}");
+    assert!(
+        lost.contains("/: the order of its variables and groups: plain Zarr lists them by name"),
+        "{lost}"
+    );
 }
 
 /// Codecs go along where there are words for them; netcdf-c is given those that it has.

@@ -242,7 +242,9 @@ fn nearest(
         (Reach::HalfStep, _) | (Reach::Seconds(_), None) => {
             format!("`{text}` is out of range; {range}; --nearest takes {taken}")
         }
-        _ => format!("no coordinate is near enough to `{text}`; the nearest is {taken}, {range}"),
+        _ => format!(
+            "no coordinate is within the tolerance of `{text}`; the nearest is {taken}, {range}"
+        ),
     })
 }
 
@@ -392,7 +394,10 @@ mod tests {
         assert_eq!(within("1e9", Reach::Any), Ok((Along::range(0..1), Some("90".into()))));
         assert_eq!(within("58.5", Reach::Within(1.5)).unwrap().0, Along::range(1..2));
         let why = within("50", Reach::Within(1.5)).unwrap_err();
-        assert!(why.contains("no coordinate is near enough to `50`; the nearest is 60"), "{why}");
+        assert!(
+            why.contains("no coordinate is within the tolerance of `50`; the nearest is 60"),
+            "{why}"
+        );
         assert_eq!(within("50", Reach::Seconds(1.5)).unwrap().0, Along::range(1..2));
         assert!(within("10", Reach::Seconds(1.5)).is_err());
         let mut time = numbers(&[0.0, 1.0]);

@@ -194,7 +194,14 @@ def _filled(array: Array, data: Any) -> Array:
     return array
 
 
+#: Keywords of functions that create an array, which in zarr-python are keywords of those that open one.
+_OF_NEW = frozenset({"chunks", "compressor", "compressors", "data", "dtype", "fill_value", "shape", "shards"})
+
+
 def _open_kind(kind: type, url: Any, mode: str, path: str, options: dict[str, Any]) -> Any:
+    if not _OF_NEW.isdisjoint(options):
+        name = "open_array" if kind is Array else "open_group"
+        raise TypeError(f"{name}() creates no array: zarrkit.create(place, shape=..., dtype=..., overwrite=True) does")
     node = _zarrkit.open(url, mode, **options)  # type: ignore[arg-type]
     if path.strip("/"):
         if not isinstance(node, Group):

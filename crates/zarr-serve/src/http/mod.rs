@@ -225,7 +225,7 @@ impl Server {
             let seconds = FOR_STOPPING.as_secs();
             shared.tell(&match under_way {
                 0 => "stopping".into(),
-                n => format!("stopping: requests under way: {n}; they have {seconds} s; once more stops at once"),
+                n => format!("stopping: waiting up to {seconds} s for open requests: {n}; interrupt again to stop at once"),
             });
         };
         self.run(stop, stop::signalled())

@@ -1,7 +1,5 @@
 //! Describes a node in another dialect at its own place, so that its chunks need not be touched.
 
-use std::collections::BTreeMap;
-
 use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{Array, Hierarchy, Node, Result};
@@ -9,6 +7,7 @@ use zarr_core::{Array, Hierarchy, Node, Result};
 use super::check::Neighbours;
 use super::describe::{Described, describe};
 use super::elements::holes;
+use super::node_copy::WHOLE;
 use super::plan::{Told, parsed_documents};
 use super::{CopyOptions, as_stored, node_copy};
 
@@ -34,8 +33,7 @@ pub(crate) fn in_place(
     let Node::Array(array) = node else {
         target.check_group(node.path(), &node.attributes())?;
         let keep = options.keep_attributes;
-        let documents =
-            node_copy::documents(node, target, node.path(), None, keep, &BTreeMap::new())?;
+        let documents = node_copy::documents(node, target, node.path(), None, keep, &WHOLE)?;
         let mut told = Told::default();
         told.add(node, target, None, keep);
         return Ok(InPlace { documents, told, obstacle: None });
@@ -85,14 +83,8 @@ impl InPlace {
         let keep = options.keep_attributes;
         let mut told = Told::default();
         told.add(node, target, Some(&described), keep);
-        let documents = node_copy::documents(
-            node,
-            target,
-            array.path(),
-            Some(described),
-            keep,
-            &BTreeMap::new(),
-        )?;
+        let documents =
+            node_copy::documents(node, target, array.path(), Some(described), keep, &WHOLE)?;
         let metadata = parsed_documents(target, array.path(), &documents)?;
         let source = array.metadata();
         let obstacle = match as_stored::obstacle(array, &metadata, target, None) {

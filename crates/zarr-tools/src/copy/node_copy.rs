@@ -1,11 +1,12 @@
 //! Describes the copy of a node without copying it: for a view of a hierarchy in another dialect.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use zarr_core::format::Documents;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
-    Dialect, Error, Group, GroupMetadata, Hierarchy, Node, NodeMetadata, NodePath, Object, Result,
+    Dialect, Error, Group, GroupMetadata, Hierarchy, Json, Node, NodeMetadata, NodePath, Object,
+    Result,
 };
 
 use super::check::{Neighbours, groups_above, planned};
@@ -69,23 +70,62 @@ pub fn node_copy(
     Ok(NodeCopy { documents, metadata, leaves_holes, not_kept })
 }
 
-/// The documents of the copy of a node, the one that makes it a node first. None for an array that is not described. `parts` are what
-/// is copied of arrays that are not copied whole.
+/// What of a hierarchy is copied, where that is not all of it.
+pub(super) struct Cut<'a> {
+    /// What is copied of the arrays that are not copied whole.
+    pub regions: &'a BTreeMap<NodePath, Vec<Steps>>,
+    /// The nodes that are copied; `None`: all.
+    pub copied: Option<HashSet<NodePath>>,
+}
+
+static WHOLE_ARRAYS: BTreeMap<NodePath, Vec<Steps>> = BTreeMap::new();
+
+/// All of a hierarchy is copied.
+pub(super) static WHOLE: Cut<'static> = Cut { regions: &WHOLE_ARRAYS, copied: None };
+
+/// The documents of the copy of a node, the one that makes it a node first. None for an array that is not described.
 pub(super) fn documents(
     node: &Node,
     target: &Hierarchy,
     to: &NodePath,
     described: Option<Described>,
     keep_attributes: bool,
-    parts: &BTreeMap<NodePath, Vec<Steps>>,
+    cut: &Cut<'_>,
 ) -> Result<Documents> {
     let mut attributes = group_attributes(node, target, keep_attributes);
     if !keep_attributes && matches!(node, Node::Group(_)) {
-        attributes = ome::placed(attributes, node.path(), parts).0;
+        attributes = ome::placed(attributes, node.path(), cut.regions).0;
+    }
+    if let (Node::Group(_), Some(copied)) = (node, &cut.copied) {
+        attributes = without_unlisted(attributes, node.path(), copied);
     }
     let attributes = attributes_for(attributes, node.hierarchy().dialect(), target);
     documents_of(node, attributes, target, to, described)
 }
+
+/// The attributes of a group of a netCDF dataset whose list of arrays and groups names only those that are copied: netcdf-c opens no
+/// dataset that lists an array that does not exist (N-032).
+fn without_unlisted(mut attributes: Object, path: &NodePath, copied: &HashSet<NodePath>) -> Object {
+    let Some(Json::Object(mut lists)) = attributes.get(NETCDF_GROUP).cloned() else {
+        return attributes;
+    };
+    for member in NETCDF_LISTS {
+        let Some(Json::Array(names)) = lists.get(member).cloned() else { continue };
+        let is_copied = |name: &Json| {
+            let node = name.as_str().and_then(|name| path.join(name).ok());
+            // What is no name stays as it is.
+            node.is_none_or(|node| copied.contains(&node))
+        };
+        let names: Vec<Json> = names.into_iter().filter(is_copied).collect();
+        lists.insert(member, names);
+    }
+    attributes.insert(NETCDF_GROUP, lists);
+    attributes
+}
+
+/// What a group of a netCDF dataset declares, and its lists of nodes, as newer and older writers call them.
+const NETCDF_GROUP: &str = "_nczarr_group";
+const NETCDF_LISTS: [&str; 4] = ["arrays", "vars", "groups", "subgroups"];
 
 /// The attributes of a node, those of OME-Zarr in the version that the target's dialect has unless they are kept.
 fn group_attributes(node: &Node, target: &Hierarchy, keep_attributes: bool) -> Object {

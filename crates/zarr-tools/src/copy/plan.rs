@@ -22,7 +22,7 @@ use super::file_dimensions::{self, unused_dimensions};
 use super::files::{Nodes, PlannedFile, files_of_array, planned_files};
 use super::journal::Journal;
 use super::json::{KEEP_ATTRIBUTES, MANIFEST, RECODE};
-use super::node_copy;
+use super::node_copy::{self, Cut};
 use super::same_place::SourceStore;
 use super::split::{Part, countable_chunks, parts, unit};
 use super::{CopyOptions, LayoutChange, Steps, as_stored, attributes_for};
@@ -367,6 +367,8 @@ pub(super) fn planned_anew(
         let levels = |node: &Node| ome::placed(node.attributes(), node.path(), &options.regions).1;
         groups().flat_map(levels).collect()
     };
+    let copied = options.filters().then(|| nodes.iter().map(|node| node.path().clone()).collect());
+    let cut = Cut { regions: &options.regions, copied };
     let (mut documents, mut of_arrays) = (Vec::new(), Vec::new());
     for node in &nodes {
         let path = node.path().clone();
@@ -421,7 +423,7 @@ pub(super) fn planned_anew(
         if has_copies {
             plan.consolidated.push(to.clone());
         }
-        documents.push(plan.add(node, target, to, described, role, options)?);
+        documents.push(plan.add(node, target, to, described, role, &cut)?);
     }
     if with_files {
         let unused = unused_dimensions(from, nodes.iter(), &all)?;
@@ -622,12 +624,12 @@ impl Plan {
         to: NodePath,
         described: Option<Described>,
         role: Role,
-        options: &CopyOptions<'_>,
+        cut: &Cut<'_>,
     ) -> Result<Vec<PlannedDocument>> {
         let of_array = described.as_ref().map(|it| (it.leaves_holes, it.region.clone()));
         let is_verbatim = described.as_ref().is_some_and(|it| it.verbatim.is_some());
         let keep = self.asked.contains(KEEP_ATTRIBUTES);
-        let documents = node_copy::documents(node, target, &to, described, keep, &options.regions)?;
+        let documents = node_copy::documents(node, target, &to, described, keep, cut)?;
         let documents = in_order(&to, documents, role);
         let (Node::Array(array), Some((leaves_holes, region))) = (node, of_array) else {
             return Ok(documents);

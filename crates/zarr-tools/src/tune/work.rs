@@ -612,7 +612,7 @@ impl<'a> Work<'a> {
                 } else {
                     let at = candidates.iter().position(|it| it.is_layout_of(best));
                     let reason = format!(
-                        "reads take {time} of the present time, and the array takes {bytes} of the present bytes; multiplied with each other, no layout that {} can read has less",
+                        "reads take {time} of the present time, and the array takes {bytes} of the present bytes; no layout that {} can read has a smaller product of the two",
                         names.join(", ")
                     );
                     (at, reason)

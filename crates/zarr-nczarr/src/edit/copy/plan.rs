@@ -6,7 +6,7 @@ use zarr_core::codec::{ChunkContext, Codec, CodecSpec};
 use zarr_core::data_type::DataType;
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::region::element_count;
-use zarr_core::{Dialect, Json, MetadataError, Node, NodeKind, NodePath, Object, Result};
+use zarr_core::{Dialect, Json, Node, NodeKind, NodePath, Object, Result};
 
 use crate::documents::filter;
 use crate::edit::create::NewDataset;
@@ -102,29 +102,9 @@ impl Plan {
     /// netcdf-c has as filters, where zlib is in place of gzip.
     ///
     /// # Errors
-    /// [`MetadataError::CannotRepresent`] for a codec that is none of these filters.
+    /// [`MetadataError::CannotRepresent`](zarr_core::MetadataError::CannotRepresent) for a codec that is none of these filters.
     pub fn set_codecs(&mut self, path: &str, codecs: &[CodecSpec], new: &NewDataset) -> Result<()> {
-        let mut filters = Vec::new();
-        for spec in codecs {
-            let filter = filter::of_codec(spec);
-            if !is_netcdf_c(new) || !matches!(filter, Filter::Other(_)) {
-                filters.push(filter);
-                continue;
-            }
-            let level = spec.configuration.get("level").and_then(Json::as_u64);
-            match (spec.name.as_str(), level.and_then(|level| u8::try_from(level).ok())) {
-                ("gzip", Some(level @ 0..=9)) => filters.push(Filter::Deflate { level }),
-                _ => {
-                    return Err(MetadataError::CannotRepresent {
-                        format: "NCZarr in v2",
-                        what: format!("codec `{}` of {path}", spec.name),
-                        hint: "netCDF's filters are `shuffle`, `zlib`, `bz2`, `zstd`, `blosc`"
-                            .into(),
-                    }
-                    .into());
-                }
-            }
-        }
+        let filters = filter::of_codecs(path, codecs, is_netcdf_c(new))?;
         // What was said of the source's codecs is true no more.
         let of_codecs = [format!("{path}: codec "), format!("{path}: the checksums of zstd")];
         self.lost.retain(|what| !of_codecs.iter().any(|start| what.starts_with(start)));
@@ -156,7 +136,7 @@ fn used_dimensions<'a>(group: &'a Group, used: &mut HashSet<&'a str>) {
 }
 
 /// Whether the copy is for netCDF's own library.
-fn is_netcdf_c(new: &NewDataset) -> bool {
+pub(crate) fn is_netcdf_c(new: &NewDataset) -> bool {
     new.profile == Profile::Nczarr && new.dialect == Dialect::V2
 }
 
@@ -229,7 +209,9 @@ impl Planning<'_> {
         let names = copy.variables.iter().map(|variable| &variable.name);
         let groups = copy.groups.iter().map(|group| &group.name);
         if self.new.profile == Profile::Pure && !(names.is_sorted() && groups.is_sorted()) {
-            self.lost.push(format!("{path}: plain Zarr lists what is in it by name"));
+            self.lost.push(format!(
+                "{path}: the order of its variables and groups: plain Zarr lists them by name"
+            ));
         }
         Ok(copy)
     }
