@@ -458,7 +458,8 @@ mod tests {
                     command.get_arguments().any(|arg| arg.get_long() == Some(long))
                         || cfg!(not(feature = "plot")) && long == "sel"
                 };
-                assert!(has(option), "{name} has no --{option}");
+                let is_common = COMMON_OPTIONS.contains(&option);
+                assert!(has(option) || is_common, "{name} has no --{option}");
                 for word in *words {
                     assert!(!has(word.trim_start_matches("--")), "{name} has {word}");
                 }

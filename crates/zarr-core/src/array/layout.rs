@@ -49,8 +49,9 @@ impl ChunkLayout {
     }
 
     /// How its chunks are stored.
+    #[inline]
     pub fn chunks(&self) -> &Chunks {
-        self.0.supported().expect("a layout is of a state that has them")
+        self.0.chunks().expect("a layout is of a state that has them")
     }
 
     /// All bytes of an element.

@@ -37,6 +37,7 @@ pub(super) struct Request {
 
 impl Request {
     /// What a selection selects.
+    #[inline]
     pub fn new(layout: ChunkLayout, selection: Selection) -> Result<Request> {
         let selected = selection.of(layout.metadata())?;
         let span = layout.span();
@@ -50,6 +51,7 @@ impl Request {
     }
 
     /// What a selection selects, and of each record only the field at `path`, if there is one.
+    #[inline]
     pub fn of_field(
         layout: ChunkLayout,
         selection: Selection,

@@ -90,9 +90,19 @@ impl ArrayState {
         })
     }
 
+    /// How its chunks are stored; `None` if they cannot be read here.
+    #[inline]
+    pub fn chunks(&self) -> Option<&Chunks> {
+        self.chunks.as_ref().ok()
+    }
+
     /// An error if its chunks cannot be read here.
+    #[inline]
     pub fn supported(&self) -> Result<&Chunks> {
-        self.chunks.as_ref().map_err(|unsupported| MetadataError::from(unsupported.clone()).into())
+        match &self.chunks {
+            Ok(chunks) => Ok(chunks),
+            Err(unsupported) => Err(MetadataError::from(unsupported.clone()).into()),
+        }
     }
 
     /// Whether an element of nothing but fill need not be stored: an undefined fill value is no value.

@@ -87,7 +87,16 @@ impl<'a> Output<'a> {
         &mut self.view
     }
 
-    /// The same.
+    /// The bytes of all elements in C order, cleared as those of [`Self::view`]. `None`, and nothing is cleared, if the elements are not
+    /// beside each other: most pieces of a larger output are not.
+    pub fn as_bytes_mut(&mut self) -> Option<&mut [u8]> {
+        if !self.view.window.is_contiguous() {
+            return None;
+        }
+        self.view().as_bytes_mut()
+    }
+
+    /// The elements, as [`Self::view`] has them.
     pub fn into_view(mut self) -> ViewMut<'a> {
         self.view();
         self.view

@@ -8,7 +8,7 @@ use crate::common::{copy_of, holding, memory, options};
 use zarr_core::Dialect;
 use zarr_core::store::{Store, StoreKey};
 use zarr_nczarr::cdl::{Document, Precision, Printing};
-use zarr_nczarr::{Dataset, NewDataset, Values};
+use zarr_nczarr::{Dataset, Filter, NewDataset, Values};
 
 fn dump(dataset: &Dataset) -> String {
     let precision = Precision { float: 9, double: 17 };
@@ -198,11 +198,14 @@ fn attributes_with_the_names_of_special_ones_are_read_again() {
     let original = Dataset::open(store, &options()).unwrap();
     let text = dump(&original);
     assert!(text.contains("v:\\_ChunkSizes = 1 ;") && text.contains(":\\_Format"), "{text}");
-    for new in [
-        NewDataset::nczarr_v2(),
-        NewDataset::nczarr_v3(),
-        NewDataset::pure(Dialect::V2),
-        NewDataset::pure(Dialect::V3),
+    let of_netcdf = vec![Filter::Shuffle, Filter::Deflate { level: 4 }];
+    let blosc = Filter::Blosc { compressor: "zstd".into(), level: 3, shuffle: 1, block_size: 0 };
+    // The attributes say nothing of filters: they are the usual ones.
+    for (new, filters) in [
+        (NewDataset::nczarr_v2(), of_netcdf.clone()),
+        (NewDataset::nczarr_v3(), of_netcdf),
+        (NewDataset::pure(Dialect::V2), vec![blosc]),
+        (NewDataset::pure(Dialect::V3), vec![Filter::Zstd { level: 3 }]),
     ] {
         let again = made(&text, &new);
         assert_eq!(dump(&again), text);
@@ -211,7 +214,7 @@ fn attributes_with_the_names_of_special_ones_are_read_again() {
         assert_eq!(variable.attributes, due.attributes);
         assert_eq!(
             (&variable.storage.chunks[..], &variable.storage.filters[..]),
-            (&[2][..], &[][..])
+            (&[2][..], &filters[..])
         );
         // Copies into plain Zarr have them, those into NCZarr say that they do not.
         let plan = original.plan_copy(&new).unwrap();

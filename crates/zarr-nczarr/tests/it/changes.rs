@@ -272,7 +272,9 @@ fn texts_are_not_cut_unasked() {
     let root = dataset.root();
     root.set_attribute("_nczarr_default_maxstrlen", vec![6]).unwrap();
     root.define_dimension(Dimension::new("x", 1)).unwrap();
-    let v = root.define_variable(&Variable::new("v", Type::String, ["x"])).unwrap();
+    let mut v = Variable::new("v", Type::String, ["x"]);
+    v.storage.default_filters = false;
+    let v = root.define_variable(&v).unwrap();
     let mut own = Variable::new("own", Type::String, ["x"]);
     own.attributes.push(Attribute::new("_nczarr_maxstrlen", vec![3]));
     root.define_variable(&own).unwrap();

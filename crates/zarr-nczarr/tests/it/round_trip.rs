@@ -207,6 +207,7 @@ fn every_type_and_filter_comes_back() {
                 let name = format!("{}_{n}", ty.name());
                 let mut variable = Variable::new(name.as_str(), ty, ["x"]);
                 variable.storage.filters = chain.clone();
+                variable.storage.default_filters = false;
                 variable.storage.endian =
                     (ty.size() > Some(1) && n % 2 == 1).then_some(zarr_nczarr::Endian::Big);
                 variable.attributes.push(Attribute::new("of", name.as_str()));

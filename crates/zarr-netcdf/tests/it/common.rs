@@ -56,7 +56,9 @@ pub fn make(folder: &Path) {
     let t = root.define_variable(&variable).unwrap();
     t.set_attribute("units", "K").unwrap();
     t.append((0..12).map(|n| n as f32 + 0.5).collect::<Vec<f32>>()).unwrap();
-    let packed = root.define_variable(&Variable::new("packed", Type::Short, ["/x"])).unwrap();
+    let mut packed = Variable::new("packed", Type::Short, ["/x"]);
+    packed.storage.default_filters = false;
+    let packed = root.define_variable(&packed).unwrap();
     packed.write_slab(&Slab::all(&[4]), vec![-300i16, -1, 1, 300]).unwrap();
     let name = root.define_variable(&Variable::new("name", Type::String, ["/x"])).unwrap();
     let words = ["north", "", "Zürich", "s\0cut"].map(str::to_owned).to_vec();

@@ -53,9 +53,48 @@ pub(in crate::array) struct Reader<'a> {
     decoding: Decoding<'a>,
     /// The store, if threads read chunks from it themselves.
     local: Option<&'a dyn SyncStore>,
-    source: Box<dyn ChunkSource + 'a>,
+    source: Source<'a>,
     /// Where elements of variable length go.
     var_buffer: Option<&'a Arc<VarBuffer>>,
+}
+
+/// The source of the chunks of an array. Those that most reads use are no objects on the heap: a reader is made for each read, of which
+/// there may be one for each small chunk.
+enum Source<'a> {
+    Local(LocalSource<'a>),
+    Remote(RemoteSource<'a>),
+    Cached(Box<CachedSource<'a>>),
+}
+
+impl<'a> Source<'a> {
+    fn new(store: ChunkStore<'a>, layout: &'a ChunkLayout) -> Source<'a> {
+        let cheap_local = store.local().filter(|store| store.capabilities().cheap_ranges);
+        let local = cheap_local.map(|blocking| LocalSource {
+            store: store.store(),
+            blocking,
+            options: store.options,
+        });
+        let remote = RemoteSource { store: store.store(), options: store.options };
+        match (store.cache(), local) {
+            (None, Some(local)) => Source::Local(local),
+            (None, None) => Source::Remote(remote),
+            (Some(cache), local) => {
+                let inner: Box<dyn ChunkSource + 'a> = match local {
+                    Some(local) => Box::new(local),
+                    None => Box::new(remote),
+                };
+                Source::Cached(Box::new(CachedSource::new(inner, store, layout, cache)))
+            }
+        }
+    }
+
+    fn get(&self) -> &(dyn ChunkSource + 'a) {
+        match self {
+            Source::Local(source) => source,
+            Source::Remote(source) => source,
+            Source::Cached(source) => &**source,
+        }
+    }
 }
 
 /// How one chunk is read.
@@ -86,6 +125,7 @@ enum Fetched {
 }
 
 impl<'a> Reader<'a> {
+    #[inline]
     pub fn new(
         store: ChunkStore<'a>,
         layout: &'a ChunkLayout,
@@ -94,7 +134,7 @@ impl<'a> Reader<'a> {
     ) -> Reader<'a> {
         let local = store.local().map(|store| &**store);
         let decoding = Decoding { layout, options: store.options, span };
-        Reader { store, decoding, local, source: chunk_source(store, layout), var_buffer }
+        Reader { store, decoding, local, source: Source::new(store, layout), var_buffer }
     }
 
     /// Reads a part of the array into native elements, in memory with any strides that has the shape of the part and knows the
@@ -191,11 +231,11 @@ impl<'a> Reader<'a> {
     {
         let Decoding { options, span, .. } = self.decoding;
         let groups = groups.map(|group| group.into_iter().peekable());
-        if !self.source.keeps_decoded() {
+        if !self.source.get().keeps_decoded() {
             return self.read_groups(store, work, groups, done);
         }
         self.wait_for_dropped_calls().await;
-        let (work, left) = copy_decoded(options, &*self.source, span, done, work, groups)?;
+        let (work, left) = copy_decoded(options, self.source.get(), span, done, work, groups)?;
         self.read_groups(store, work, left, done)
     }
 
@@ -396,7 +436,7 @@ impl<'a> Reader<'a> {
         out: &mut Output<'_>,
     ) -> Result<bool> {
         self.wait_for_dropped_calls().await;
-        if self.source.copy_decoded(projection, self.decoding.span, out)? {
+        if self.source.get().copy_decoded(projection, self.decoding.span, out)? {
             return Ok(true);
         }
         let plan = self.plan(projection);
@@ -448,7 +488,7 @@ impl<'a> Reader<'a> {
         let partial = layout.chunks().chain.partial(&projection.chunk_shape, &projection.within);
         match partial {
             Some(partial) if partial.has_index() => Plan::Segments(partial),
-            _ if self.source.keeps_whole(projection) => Plan::KeptWhole,
+            _ if self.source.get().keeps_whole(projection) => Plan::KeptWhole,
             Some(partial) => Plan::Segments(partial),
             None => Plan::Whole,
         }
@@ -473,7 +513,7 @@ impl<'a> Reader<'a> {
             // Boxed: the futures of reads without a cache stay small.
             Plan::KeptWhole => Box::pin(self.fetch_kept(projection)).await,
             Plan::Segments(partial) => {
-                let keeps_decoded = self.source.keeps_decoded();
+                let keeps_decoded = self.source.get().keeps_decoded();
                 let large = large.filter(|large| !keeps_decoded && large.takes(partial));
                 if keeps_decoded || large.is_some() || !partial.is_all() {
                     let segments = SegmentUse::Fetch(large);
@@ -490,7 +530,7 @@ impl<'a> Reader<'a> {
         let Decoding { layout, options, .. } = self.decoding;
         let key = layout.key(&projection.key_index);
         let limit = max_stored_bytes(layout, options, Some(&projection.chunk_shape));
-        let chunk = self.source.get(&key, limit).await;
+        let chunk = self.source.get().get(&key, limit).await;
         match chunk.map_err(|e| chunk_error(projection, &key, e))? {
             Some(chunk) => Ok(Fetched::Chunk(FetchedChunk { key, chunk, content: Content::Whole })),
             None => Ok(Fetched::Missing),
@@ -533,7 +573,7 @@ impl<'a> Reader<'a> {
                 Some(version) => SnapshotOptions::expect(version),
                 None => SnapshotOptions::first(&first),
             };
-            let opened = self.source.open(&key, open_options, has_inner_chunks).await;
+            let opened = self.source.get().open(&key, open_options, has_inner_chunks).await;
             let mut chunk = match opened {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) if version.is_none() => return Ok(Fetched::Missing),
@@ -607,7 +647,7 @@ impl<'a> Reader<'a> {
         let with_chunk = |e: Error| chunk_error(projection, &key, e);
         let is_memory = span.is_whole() && chain.is_memory() && projection.within.is_all(shape);
         let in_memory = store.capabilities().in_memory;
-        let mut memory = if is_memory && !in_memory { out.view().as_bytes_mut() } else { None };
+        let mut memory = if is_memory && !in_memory { out.as_bytes_mut() } else { None };
         let direct = memory.is_some();
         let expected =
             chain.plain_size(shape).filter(|&size| is_memory || size <= MAX_BYTES_READ_UNSEEN);
@@ -660,20 +700,6 @@ impl<'a> Reader<'a> {
     fn fill_missing(&self, projection: &ChunkProjection, out: ViewMut<'_>) -> Result<()> {
         let Decoding { layout, options, span } = self.decoding;
         fill_missing(layout, options, projection, span, out)
-    }
-}
-
-/// The source of the chunks of an array.
-fn chunk_source<'a>(store: ChunkStore<'a>, layout: &'a ChunkLayout) -> Box<dyn ChunkSource + 'a> {
-    let options = store.options;
-    let cheap_local = store.local().filter(|store| store.capabilities().cheap_ranges);
-    let source: Box<dyn ChunkSource + 'a> = match cheap_local {
-        Some(blocking) => Box::new(LocalSource { store: store.store(), blocking, options }),
-        None => Box::new(RemoteSource { store: store.store(), options }),
-    };
-    match store.cache() {
-        Some(cache) => Box::new(CachedSource::new(source, store, layout, cache)),
-        None => source,
     }
 }
 
