@@ -486,9 +486,10 @@ fn is_group(child: &Child) -> bool {
 fn describe_attributes(attributes: &Object, out: Out<'_>) -> Result<(), Failure> {
     for (n, (name, value)) in attributes.iter().enumerate() {
         // Dimensions and types of attributes, as NCZarr keeps them; the lines above have them in words.
-        let value = match name.starts_with("_nczarr_") {
-            true => "NCZarr's own; `zarr attrs` prints it".into(),
-            false => plain(value),
+        let value = if name.starts_with("_nczarr_") {
+            "NCZarr's own; `zarr attrs` prints it".into()
+        } else {
+            plain(value)
         };
         line(out, if n == 0 { "attributes" } else { "" }, format!("{name}: {value}"))?;
     }
