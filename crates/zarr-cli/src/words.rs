@@ -356,6 +356,17 @@ pub(crate) fn suggest_one_option(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
+    let is_before_key = match error.get(ContextKind::PriorArg) {
+        Some(ContextValue::String(prior)) => prior == "[KEY]",
+        Some(ContextValue::Strings(prior)) => prior.iter().any(|prior| prior == "[KEY]"),
+        _ => false,
+    };
+    if is_before_key && option.starts_with("--set") {
+        let advice = "repeat the option for each attribute: `--set units=K --set long_name=air`";
+        let advice = ContextValue::StyledStrs(vec![StyledStr::from(advice)]);
+        error.insert(ContextKind::Suggested, advice);
+        return error;
+    }
     // An option that conflicts with itself is one that is given twice.
     let is_twice = matches!(error.get(ContextKind::PriorArg), Some(ContextValue::String(prior)) if prior == option);
     let example = match option.split(' ').next() {
@@ -364,17 +375,6 @@ pub(crate) fn suggest_one_option(mut error: clap::Error) -> clap::Error {
         Some("--region") => "--region 0,3:5,:",
         _ => return error,
     };
-    let prior = match error.get(ContextKind::PriorArg) {
-        Some(ContextValue::String(prior)) => prior.as_str(),
-        _ => "",
-    };
-    if option.starts_with("--set") && prior == "[KEY]" {
-        let advice = StyledStr::from(
-            "repeat the option for each attribute: `--set units=K --set long_name=air`",
-        );
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
-        return error;
-    }
     if is_twice {
         let suggestion = StyledStr::from(format!("join them with commas, as in `{example}`"));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![suggestion]));
