@@ -39,7 +39,7 @@ pub(crate) struct Global {
     /// Refuse data that deviate from the specification, even if their meaning is clear
     #[arg(long, global = true, hide_short_help = true, help_heading = COMMON)]
     pub strict: bool,
-    /// Read TARGET as this format, whatever it looks like: v2, v3, draft-2020, draft-2020-text, draft-2019, or E0 … E4
+    /// Read TARGET as this format, whatever it looks like: v2, v3, draft-2020, draft-2020-text, draft-2019, or one of the drafts E0 to E4
     #[arg(long = "as", global = true, hide_short_help = true, help_heading = COMMON, value_name = "FORMAT", value_parser = parse::read_as)]
     pub read_as: Option<ReadAs>,
     /// Require consolidated metadata, at KEY or at the usual key
@@ -478,9 +478,8 @@ impl Session {
         if !array.path().is_root() {
             return Ok(array.clone());
         }
-        let above =
-            zarr::tools::hierarchy_above(&zarr::tools::absolute_url(&target.target), options);
-        let found = above.and_then(|(above, path)| above.array(&path).ok());
+        let found = outermost(&zarr::tools::absolute_url(&target.target), options);
+        let found = found.and_then(|(hierarchy, path)| hierarchy.array(&path).ok());
         Ok(found.filter(|found| found.shape() == array.shape()).unwrap_or_else(|| array.clone()))
     }
 
@@ -655,6 +654,20 @@ impl Session {
             self.say(&printable(what));
         }
     }
+}
+
+/// The whole hierarchy that a URL is inside of, and the path of the URL in it: each group of v2 and v3 can be opened as a hierarchy, too, but
+/// the coordinates of its arrays may be in a group above.
+fn outermost(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
+    let (store, inside) = zarr::tools::split_at_store(url);
+    if !inside.is_empty()
+        && let Ok((hierarchy, base)) = zarr::locate(store, options)
+        && let Ok(path) = zarr::tools::path_below(&base, inside)
+        && hierarchy.node(&path).is_ok()
+    {
+        return Some((hierarchy, path));
+    }
+    zarr::tools::hierarchy_above(url, options)
 }
 
 /// What an interrupted erase left of a whole hierarchy, as one of v3: erasing needs only names.

@@ -114,12 +114,33 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     (&["--shard", "--shard-size", "--shard-shape"], &["create", "copy"], "--shards 1000,1000"),
     (&["--dimensions", "--dimension-names", "--axes"], &["create"], "--dims time,lat,lon"),
     (&["--fill-value", "--nodata"], &["create"], "--fill NaN"),
+    (&["--atol", "--abs-tol", "--absolute"], &["diff"], "--tolerance 1e-6"),
+    (&["--output-format", "--out-format", "-f"], &["copy"], "--to v3"),
+    (&["-v"], &["copy"], "--select NAME"),
+    (&["--deflate", "--gzip", "--zstd", "-d"], &["copy"], "--codec zlib:4"),
+    (&["--fix", "--write", "--yes"], &["repair"], "--apply"),
     (&["--rm", "--del"], &["attrs"], "--delete KEY"),
     (
         &["--workers", "--jobs", "-j", "--num-workers"],
         &["copy", "sync", "stats", "pyramid", "validate"],
         "--threads 8",
     ),
+];
+
+/// Options whose values are written as those of the options that other programs have in their place.
+const SAME_VALUES: &[&str] = &[
+    "--axis",
+    "--chunks",
+    "--cmap",
+    "--dims",
+    "--dtype",
+    "--fill",
+    "--path",
+    "--select",
+    "--shards",
+    "--threads",
+    "--tolerance",
+    "--variables",
 ];
 
 /// Options of every command that the table above names.
@@ -169,6 +190,15 @@ impl<'a> Typed<'a> {
         Typed { command, option, value: value.filter(is_value), target, second }
     }
 
+    /// An example of an option, with the value that was typed where that means the same.
+    fn in_place_of(&self, example: &str) -> String {
+        let name = example.split(' ').next().unwrap_or(example);
+        match self.value {
+            Some(value) if SAME_VALUES.contains(&name) => format!("{name} {value}"),
+            _ => example.to_owned(),
+        }
+    }
+
     fn value_or(&self, example: &'a str) -> &'a str {
         self.value.unwrap_or(example)
     }
@@ -203,7 +233,8 @@ impl<'a> Typed<'a> {
             }
             ("stats", "--mean" | "--min" | "--max" | "--std" | "--sum" | "--count") => {
                 let what = &option[2..];
-                format!("{what} is always printed: `zarr stats {target}`")
+                let path = self.second.map_or_else(String::new, |path| format!(" {path}"));
+                format!("{what} is always printed: `zarr stats {target}{path}`")
             }
             ("stats", "--median") => meant("--percentile 50"),
             ("stats", "--group-by" | "--groupby" | "--by") => {
@@ -236,11 +267,42 @@ impl<'a> Typed<'a> {
             ("ls", "-a" | "--all") => {
                 format!("`zarr ls` hides nothing; `zarr ls -R {target}` lists all levels")
             }
-            ("rename", new) if !new.starts_with('-') => meant(&format!(
-                "zarr rename {}/{} {new}",
-                target.trim_end_matches('/'),
-                self.second.unwrap_or("OLD")
-            )),
+            ("rename", new) if !new.starts_with('-') => {
+                let old = self.second.unwrap_or("OLD");
+                meant(&format!("zarr rename {target} --path {old} {new}"))
+            }
+            ("head", count) if count.trim_start_matches('-').parse::<u64>().is_ok() => {
+                meant(&format!("-n {}", count.trim_start_matches('-')))
+            }
+            ("head", "--sel" | "--by-name" | "--region") => {
+                format!("`zarr get {target}` has `{option}`; `zarr head` prints first rows")
+            }
+            ("resize", lens) if is_lengths(lens) => {
+                let path = self.second.map_or_else(String::new, |path| format!(" {path}"));
+                meant(&format!("zarr resize {target}{path} --shape {lens}"))
+            }
+            ("get" | "stats" | "plot" | "put", region) if is_region(region) => {
+                meant(&format!("--region {region}"))
+            }
+            ("get" | "plot", file) if is_file(file) => meant(&format!("-o {file}")),
+            ("gen" | "refs", place) if !place.starts_with('-') => meant(&format!("-o {place}")),
+            ("dump", "-o" | "--output") => {
+                format!(
+                    "`zarr dump` prints the text: `zarr dump {target} > {}`",
+                    self.value_or("x.cdl")
+                )
+            }
+            ("append", axis) if !axis.starts_with('-') => meant(&format!("--axis {axis}")),
+            ("attrs", value) if !value.starts_with('-') => {
+                let path = self.second.map_or_else(String::new, |path| format!(" {path}"));
+                meant(&format!("zarr attrs {target}{path} --set KEY={value}"))
+            }
+            ("copy", "--in-place" | "--inplace") => {
+                format!("`zarr migrate {target} --to v3` converts a hierarchy where it is")
+            }
+            ("rm", "--dry-run" | "-n") => {
+                format!("`zarr tree {target}` shows what it would erase")
+            }
             ("create", lens) if is_lengths(lens) => {
                 format!("separate lengths by commas, as in `--shape 10,{lens}`")
             }
@@ -290,6 +352,17 @@ fn is_lengths(text: &str) -> bool {
     !text.is_empty() && text.split(',').all(|len| len.parse::<u64>().is_ok())
 }
 
+/// Whether a text is a region, as in `0:4,:`.
+fn is_region(text: &str) -> bool {
+    text.contains(':') && text.chars().all(|c| c.is_ascii_digit() || ":,.-".contains(c))
+}
+
+/// Whether a text is the name of a file that elements are written to.
+fn is_file(text: &str) -> bool {
+    let ends = [".npy", ".csv", ".json", ".jsonl", ".png", ".svg", ".tif", ".tiff", ".raw", ".txt"];
+    !text.starts_with('-') && ends.iter().any(|end| text.ends_with(end))
+}
+
 /// Whether a text can stand in a shell, and in a message, as it is.
 fn is_plain(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-./:,=+@%".contains(c))
@@ -319,7 +392,7 @@ pub(crate) fn suggest_option(mut error: clap::Error, args: &[OsString]) -> clap:
                 && commands.contains(&command.get_name())
                 && has(example)
         });
-        found.map(|(_, _, example)| meant(example))
+        found.map(|(_, _, example)| meant(&typed.in_place_of(example)))
     });
     let Some(suggestion) = suggestion else {
         // Clap's own advice is to write `-- --word`, which makes a path of an option. It is right for negative numbers only.

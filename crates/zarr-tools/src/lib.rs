@@ -67,7 +67,8 @@ pub use shorthand::{codec, default_codecs};
 pub use sync::{SyncCompare, SyncOptions, SyncPlan, SyncProgress, Synced, plan_sync};
 pub use target::{
     NewPlace, WithoutCopies, absolute_url, copy_place, copy_place_in, find_node, hierarchy_above,
-    new_place, new_place_in, path_below, refuse_other_name, split_at_store, without_copies,
+    meant_url, new_place, new_place_in, path_below, refuse_other_name, split_at_store,
+    without_copies,
 };
 #[cfg(feature = "nczarr")]
 pub use target::{dataset_under_way, dataset_url, netcdf_url};

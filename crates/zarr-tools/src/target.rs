@@ -227,6 +227,7 @@ pub fn new_place(
     default: Dialect,
     options: &OpenOptions,
 ) -> Result<NewPlace> {
+    refuse_half_url(target)?;
     let url = absolute_url(target);
     let found = match Hierarchy::locate(&url, options) {
         Ok(found) => Some(found),
@@ -302,6 +303,7 @@ pub fn copy_place(
     default: Dialect,
     options: &OpenOptions,
 ) -> Result<NewPlace> {
+    refuse_half_url(target)?;
     let url = absolute_url(target);
     let absent = match Hierarchy::locate(&url, options) {
         Err(e) if is_absent(&e) => Some(e),
@@ -396,6 +398,24 @@ pub fn split_at_store(url: &str) -> (&str, &str) {
     (url, "")
 }
 
+/// The URL that is meant by one whose scheme lacks a slash, as in `s3:/bucket/x.zarr`.
+pub fn meant_url(target: &str) -> Option<String> {
+    let (scheme, rest) = target.split_once(":/")?;
+    let is_scheme = REMOTE_SCHEMES.contains(&scheme.to_ascii_lowercase().as_str());
+    (is_scheme && !rest.starts_with('/')).then(|| format!("{scheme}://{rest}"))
+}
+
+/// Schemes of stores on other machines, which nobody has as the name of a folder.
+const REMOTE_SCHEMES: [&str; 9] =
+    ["s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "http", "https"];
+
+/// Refuses to write where a URL is meant that lacks a slash: it would be a folder of this machine.
+fn refuse_half_url(target: &str) -> Result<()> {
+    let Some(meant) = meant_url(target) else { return Ok(()) };
+    let why = format!("`{target}` is no URL; did you mean `{meant}`?");
+    Err(AccessError::Argument(why).into())
+}
+
 /// Whether a name looks like that of a store.
 fn ends_as_store(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -427,6 +447,11 @@ const OUTPUT_NAMES: [&str; 7] = ["npy", "csv", "png", "json", "jsonl", "tif", "t
 pub fn refuse_other_name(url: &str) -> Result<()> {
     let url = url.trim_end_matches('/');
     let name = url.rsplit('/').next().unwrap_or_default();
+    if name.split_once('#').is_some_and(|(_, fragment)| fragment.starts_with("mode=")) {
+        let why = "this is a URL of a netCDF dataset, which would become a folder of this name";
+        let hint = "`zarr gen` makes such a dataset, and `zarr copy` with `--to nczarr-v2` or `--to nczarr-v3` copies to one";
+        return Err(Error::from(AccessError::Argument(why.into())).at_store(url).with_hint(hint));
+    }
     let mut new_names = vec![name];
     let is_local = !url.contains("://") || url.starts_with("file://");
     if is_local && split_at_store(url).0 == url && !ends_as_store(name) {
@@ -486,8 +511,19 @@ fn refuse_other_format(url: &str, options: &OpenOptions) -> Result<()> {
             let why = format!("this is {format}; choose another place");
             Err(Error::from(AccessError::Argument(why)).at_store(url))
         }
+        None if is_plain_file(url) => {
+            let why = "this is a file without Zarr data; choose another place";
+            Err(Error::from(AccessError::Argument(why.into())).at_store(url))
+        }
         None => refuse_other_name(url),
     }
+}
+
+/// Whether a file of this machine is there, whose name is not that of an archive.
+fn is_plain_file(url: &str) -> bool {
+    let path = Path::new(url.strip_prefix("file://").unwrap_or(url));
+    let is_local = !url.contains("://") || url.starts_with("file://");
+    is_local && !ends_as_store(url) && path.is_file()
 }
 
 /// A file that is an archive, though it is not named so: a document of an office program, or a package.
@@ -573,6 +609,7 @@ mod tests {
             ("new.h5/x", "`new.zarr`"),
             ("file:///data/new.nc/a/b", "`new.zarr`"),
             ("x.npy", "`zarr get ARRAY --output x.npy` writes NumPy"),
+            ("/data/x.zarr#mode=nczarr,file", "`--to nczarr-v2`"),
         ] {
             let error = refuse_other_name(bad).expect_err(bad);
             assert!(error.hint().is_some_and(|it| it.contains(hint)), "{error}");

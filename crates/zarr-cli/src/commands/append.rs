@@ -89,7 +89,10 @@ impl Append {
         let mut stdin = io::stdin().lock();
         let (count, mut input) =
             measured(&array, axis, self.format, &mut stdin).map_err(|trouble| match trouble {
-                Trouble::Format(why) => Failure::Usage(format!("{place}: standard input {why}")),
+                Trouble::Format(why) => {
+                    let why = why.strip_prefix("it ").unwrap_or(&why);
+                    Failure::Usage(format!("{place}: standard input {why}"))
+                }
                 Trouble::Io(e) => Failure::input(e),
             })?;
         if count == 0 {
@@ -125,7 +128,7 @@ impl Append {
         }
         resize::publish_lengths(session, &self.target, &array, &self.care)?;
         session.warn(array.hierarchy());
-        resize::tell_others(session, &whole, &grown, &[axis]);
+        resize::tell_others(session, &whole, &grown, &[axis], resize::CHANGE_OTHERS);
         let (from, to) = (human::shape(&old), human::shape(&grown));
         session.talk(&format!("{place}: {from} became {to}"));
         Ok(())

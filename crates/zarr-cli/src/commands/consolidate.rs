@@ -59,6 +59,12 @@ impl Consolidate {
             "the consolidated metadata are either the old or the new ones; run the same command again",
         );
         let node = session.open_rw(&self.target, &self.care)?;
+        if node.as_array().is_some() && !node.path().is_root() {
+            return Err(Failure::Usage(format!(
+                "{}: this is an array, and only groups have consolidated metadata: name a group, or the hierarchy",
+                human::place(node.hierarchy(), node.path())
+            )));
+        }
         let hierarchy = node.hierarchy();
         if self.remove {
             let there = match group(&node) {

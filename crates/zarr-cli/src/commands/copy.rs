@@ -14,7 +14,7 @@ use zarr::{
 
 #[cfg(feature = "plot")]
 use super::cut;
-use super::{checksum, netcdf};
+use super::{checksum, netcdf, resize};
 use crate::by_name::{self, ShapeRules};
 use crate::failure::Failure;
 use crate::foreign;
@@ -69,7 +69,7 @@ pub(crate) struct Copy {
     /// Path of the copy, relative to the node that DST names
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     at: String,
-    /// Format of the copy: v3, v2, zarr-v3, nczarr-v3, … [default: that of SRC]
+    /// v3, v2, draft-2020; netCDF: zarr-v3, zarr-v2, nczarr-v3, nczarr-v2 [default: that of SRC]
     ///
     /// Zarr: v3, v2, draft-2020 (as zarr-python 2.18 opens it) or draft-2020-text (without regard for that). A netCDF
     /// dataset: nczarr-v2, nczarr-v3, or plain Zarr, zarr-v2, zarr-v3
@@ -101,7 +101,7 @@ pub(crate) struct Copy {
     /// Keep the metadata of OME-Zarr images as they are
     ///
     /// Without this option they are converted between 0.4 (v2) and 0.5 (v3)
-    #[arg(long, hide_short_help = true)]
+    #[arg(long)]
     keep_attributes: bool,
     /// Skip files that are not Zarr's, and list them
     #[arg(long, hide_short_help = true)]
@@ -114,7 +114,7 @@ pub(crate) struct Copy {
     /// How much memory may be used, as in 256MiB [default: a quarter of the machine's]
     ///
     /// If changing chunks needs more, the rest goes to a temporary file in the folder that TMPDIR names
-    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = parse::size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse::size)]
     memory: Option<u64>,
     /// Continue the unfinished copy at DST, if there is one
     ///
@@ -125,7 +125,7 @@ pub(crate) struct Copy {
     ///
     /// Chunks whose stored bytes are copied as they are are compared by bytes, others by elements; with `--verify=data`
     /// always by elements, which also finds chunks that cannot be decoded in SRC
-    #[arg(long, hide_short_help = true, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "stored", value_parser = verify)]
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "stored", value_parser = verify)]
     verify: Option<Verify>,
     /// Erase what is at DST, once it is certain that the copy will not be refused
     #[arg(long, conflicts_with_all = ["resume", "part", "finish"])]
@@ -133,10 +133,10 @@ pub(crate) struct Copy {
     /// Copy the chunks of one of N parts, I from 1 to N
     ///
     /// Other processes copy the others, at any time
-    #[arg(long, hide_short_help = true, value_name = "I/N", value_parser = part, conflicts_with = "finish")]
+    #[arg(long, value_name = "I/N", value_parser = part, conflicts_with = "finish")]
     part: Option<(u64, u64)>,
     /// Write the documents after all parts are done
-    #[arg(long, hide_short_help = true)]
+    #[arg(long)]
     finish: bool,
     /// Copy only nodes whose path below SRC matches, and nodes below them
     ///
@@ -223,6 +223,7 @@ impl Copy {
         let cancel = CancelToken::new();
         let options = self.options(session, &source, cancel.clone(), &told)?;
         let plan = source.plan(&place, &options)?;
+        let cut: Vec<NodePath> = options.regions.keys().cloned().collect();
         if self.dry_run {
             source.warn(session, &plan);
             return tell(session, &plan, out);
@@ -247,6 +248,17 @@ impl Copy {
             session.talk(&format!("part {part}/{parts} is done"));
             return Ok(());
         }
+        if let (Source::Node(source), false) = (&source, self.region.is_empty()) {
+            for path in &cut {
+                let below = session::from(source.path(), path);
+                let to = zarr::tools::path_below(&place.path, &below)?;
+                let Ok(array) = place.hierarchy.array(&to) else { continue };
+                let axes: Vec<usize> = (0..array.rank()).collect();
+                let advice =
+                    "cut the others, too, with a `--region` for each, or all of them with `--sel`";
+                resize::tell_others(session, &array, &array.shape(), &axes, advice);
+            }
+        }
         let as_nczarr = match plan.new_dataset() {
             Some(new) if new.profile != Profile::Pure => "NCZarr in ",
             _ => "",
@@ -270,6 +282,10 @@ impl Copy {
         let goes_on = self.resume || self.part.is_some() || self.finish;
         let new = match &self.to {
             Some(CopyTo::NetCdf(new)) => Some(new.clone()),
+            // What the URL says.
+            None if zarr::tools::netcdf_url(&self.target)?.is_some() => {
+                Some(netcdf::new_dataset(&self.target, None)?)
+            }
             // A copy that was begun as a netCDF dataset.
             None if goes_on => netcdf::under_way(session, &self.target),
             _ => None,
@@ -424,7 +440,9 @@ impl Copy {
             let needed = needed.iter().map(|path| session::from(source.path(), path));
             options.select.extend(needed);
         }
-        options.regions = cut::regions(session, source, &arrays, text, self.near.reach())?;
+        let target = Target::new(&self.source, &self.path);
+        options.regions =
+            cut::regions(session, (&target, source), &arrays, text, self.near.reach())?;
         Ok(())
     }
 

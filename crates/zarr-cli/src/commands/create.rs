@@ -39,7 +39,7 @@ pub(crate) struct Create {
         "shape", "chunks", "shards", "dtype", "fill", "no_fill", "codec", "dims", "order", "separator",
     ])]
     group: bool,
-    /// Length of each axis, as in 100,200
+    /// Length of each axis, as in 100,200; needed unless --group
     #[arg(long, value_name = "N,N,…", required_unless_present = "group", value_parser = parse::shape)]
     shape: Option<Shape>,
     /// Length of a chunk along each axis [default: about 1 MiB of elements]
@@ -50,7 +50,7 @@ pub(crate) struct Create {
     /// Length of a shard, whose chunks share one stored object, along each axis (v3)
     #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
     shards: Option<Shape>,
-    /// Type of an element
+    /// Type of an element, as in float32, uint16 or <M8[s]; needed unless --group
     #[arg(long, value_name = "TYPE", required_unless_present = "group")]
     dtype: Option<String>,
     /// Value of elements that were never written [default: zero]

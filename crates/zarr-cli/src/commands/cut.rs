@@ -12,7 +12,7 @@ use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
 use crate::region::{items, two_selections};
-use crate::session::Session;
+use crate::session::{Session, Target};
 
 /// The attributes in which CF names other variables; those that say what each is for, as in `area: cells`, have a colon behind that.
 const REFERENCES: [&str; 9] = [
@@ -68,7 +68,7 @@ fn named(array: &Array) -> Vec<String> {
 /// What of each array is copied, of those that have an axis that `text` names: `time=2023-01:2023-07,lat=40:60`.
 pub(super) fn regions(
     session: &Session,
-    source: &Node,
+    (target, source): (&Target, &Node),
     arrays: &[Array],
     text: &str,
     reach: Reach,
@@ -93,17 +93,16 @@ pub(super) fn regions(
     // The coordinates of a dimension are looked through once for all arrays that share them.
     let mut chosen: HashMap<(String, NodePath), Steps> = HashMap::new();
     let mut regions = BTreeMap::new();
-    let is_nczarr = Dataset::is_nczarr(source.hierarchy());
+    if source.as_group().is_some() && Dataset::is_nczarr(source.hierarchy()) {
+        return Err(refuse(
+            "a dataset of NCZarr cannot be cut; first copy it to plain Zarr, as with `zarr copy SRC DST --to zarr-v3`, and cut that copy"
+                .to_owned(),
+        ));
+    }
     for array in arrays {
-        let axes = axes_of(array)?;
-        let is_named = axes.is_empty() || axes.iter().any(|axis| axis.name.is_some());
-        if is_nczarr && !is_named {
-            return Err(refuse(format!(
-                "the dimensions of {} are named only in NCZarr's metadata, so it cannot be cut by them; copy the dataset with `--to \
-                 zarr-v3` first",
-                array.path()
-            )));
-        }
+        // An array that is the target itself has its coordinates in the groups above.
+        let located = session.in_its_hierarchy(target, array, &session.options()?)?;
+        let axes = axes_of(&located)?;
         known.extend(axes.iter().filter_map(|axis| axis.name.clone()));
         let mut region: Vec<Steps> =
             axes.iter().map(|axis| Steps { start: 0, step: 1, len: axis.len }).collect();
@@ -115,10 +114,10 @@ pub(super) fn regions(
             };
             seen.insert(name);
             is_cut = true;
-            let whose = axis.array().map_or(array.path(), |array| array.path()).clone();
+            let whose = axis.array().map_or(located.path(), |array| array.path()).clone();
             let key = ((*name).to_owned(), whose);
             if !chosen.contains_key(&key) {
-                let steps = select(session, array, axis, selected, reach)?;
+                let steps = select(session, &located, axis, selected, reach)?;
                 chosen.insert(key.clone(), steps);
             }
             region[n] = chosen[&key];

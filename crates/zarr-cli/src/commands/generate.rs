@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use clap::Args;
-use zarr::Warning;
 use zarr::nczarr::NewDataset;
 use zarr::nczarr::cdl::Document;
+use zarr::{ErrorKind, Warning};
 
 use super::netcdf;
 use crate::by_name;
@@ -68,7 +68,16 @@ impl Generate {
             document.set_codecs(&by_name::specs(&self.codec, session.registry())?, &new)?;
         }
         session.show_calls();
-        let dataset = netcdf::create(session, &self.output, self.format.as_ref(), &self.care)?;
+        let dataset = netcdf::create(session, &self.output, self.format.as_ref(), &self.care);
+        let dataset = dataset.map_err(|failure| match failure {
+            Failure::Zarr(e) if e.kind() == ErrorKind::Exists => {
+                let target = &self.output;
+                Failure::Zarr(e.with_hint(format!(
+                    "choose another place with -o, or erase this one with `zarr rm {target} --all`"
+                )))
+            }
+            failure => failure,
+        })?;
         let left = "the dataset is incomplete; erase it with `zarr rm TARGET --all`, then run the same command again";
         interrupt::leaves(session, left);
         if let Err(e) = document.write_to(&dataset) {

@@ -77,8 +77,8 @@ pub(crate) struct Get {
     which: SelectionArgs,
     /// Decode elements by the CF conventions: scaled, missing ones as null, times as dates
     ///
-    /// They are unpacked with scale_factor and add_offset. In raw, npy and tiff, numbers are float64, missing ones NaN, and
-    /// times numbers, but datetime64 in npy if NumPy has their calendar
+    /// They are unpacked with scale_factor and add_offset. In raw, npy and tiff, numbers are float64, and missing ones are NaN. Times are
+    /// numbers there, too, except in npy: they are datetime64 if NumPy has their calendar
     #[cfg(feature = "plot")]
     #[arg(long)]
     cf: bool,
@@ -87,7 +87,7 @@ pub(crate) struct Get {
     /// On a terminal, more than 1,000 elements are summarized by default
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Write to a file: .npy, .csv, .json, .jsonl, .tif, .png or .raw
+    /// Write to a file: .npy, .csv, .txt, .json, .jsonl, .tif, .png or .raw
     ///
     /// The file appears when it is complete. Any other name needs --format; - is standard output
     #[arg(short, long, value_name = "FILE")]

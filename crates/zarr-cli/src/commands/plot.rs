@@ -109,7 +109,7 @@ pub(crate) struct Plot {
     reduce: Option<How>,
     /// Whether the first row is at the top or at the bottom
     ///
-    /// By default north or up is at the top; with --bare, or if the direction is unknown, the first row is
+    /// By default the side that is north, or up, is at the top; where that is unknown, and with --bare, the first row is at the top
     #[arg(long, value_name = "WHERE")]
     origin: Option<Origin>,
     /// Pixels of the figure, at least 300x200 [default: 1000x720]

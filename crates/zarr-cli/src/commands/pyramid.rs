@@ -50,12 +50,12 @@ levels are named and skipped."))]
 pub(crate) struct Pyramid {
     #[command(flatten)]
     target: Target,
-    /// Convention by which the levels are listed: ome (OME-Zarr) or geo (GeoZarr)
+    /// Convention of the list of levels: ome (OME-Zarr) or geo (GeoZarr)
     ///
     /// The default is geo if the group already lists levels so, otherwise ome
     #[arg(long, value_name = "CONVENTION", value_parser = str::parse::<PyramidConvention>)]
     convention: Option<PyramidConvention>,
-    /// How a block is combined: mean, min, max, median, mode or nearest [default: mean]
+    /// How a block is combined: mean, gaussian, median, mode, nearest, min or max [default: mean]
     ///
     /// The default for bools is mode; nearest takes the first element of each block
     #[arg(long, value_name = "METHOD", value_parser = str::parse::<PyramidMethod>)]

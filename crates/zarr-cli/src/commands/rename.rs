@@ -35,9 +35,9 @@ pub(crate) struct Rename {
     /// Path of the node, relative to the one that TARGET names [default: TARGET itself]
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// The node's new path, relative to the one that TARGET names
+    /// The node's new path, which begins at the group above TARGET; with --path, at TARGET
     ///
-    /// The new path of TARGET itself is relative to its group, or with the hierarchy as in TARGET
+    /// It may also begin with the path of the hierarchy, as TARGET does: `zarr rename data.zarr/a data.zarr/b`
     #[arg(value_name = "NEW")]
     new: String,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use zarr::nczarr::{Dataset, DatasetOptions};
-use zarr::{Array, Node};
+use zarr::{Array, Json, Node};
 
 use crate::failure::Failure;
 use crate::human;
@@ -59,7 +59,7 @@ impl Resize {
         change(&array, &old, shape)?;
         publish_lengths(session, &self.target, &array, &self.care)?;
         session.warn(array.hierarchy());
-        tell_others(session, &whole, shape, &changed);
+        tell_others(session, &whole, shape, &changed, CHANGE_OTHERS);
         session.talk(&format!("{place}: {} became {}", human::shape(&old), human::shape(shape)));
         Ok(())
     }
@@ -127,8 +127,26 @@ pub(super) fn publish_lengths(
     Ok(())
 }
 
+/// What to do about the other arrays with a dimension whose length was changed.
+pub(super) const CHANGE_OTHERS: &str = "`zarr append` or `zarr resize` the others, too";
+
 /// Says which other arrays of the group have another length along dimensions of the same names: xarray and netCDF need them equal.
-pub(super) fn tell_others(session: &Session, array: &Array, shape: &[u64], axes: &[usize]) {
+pub(super) fn tell_others(
+    session: &Session,
+    array: &Array,
+    shape: &[u64],
+    axes: &[usize],
+    advice: &str,
+) {
+    if is_one_of_levels(array) {
+        session.warn_about(
+            array,
+            &["it is a level of an image, and the other levels still show the old extent: erase the smaller ones with `zarr rm`, \
+               and make them again with `zarr pyramid`"
+                .to_owned()],
+        );
+        return;
+    }
     let names = names_of(array);
     if !axes.iter().any(|&axis| matches!(names.get(axis), Some(Some(_)))) {
         return;
@@ -158,12 +176,27 @@ pub(super) fn tell_others(session: &Session, array: &Array, shape: &[u64], axes:
             let found = found.into_iter().take(MOST_TOLD).collect::<Vec<_>>().join(", ");
             let len = shape[axis];
             notes.push(format!(
-                "dimension `{name}` is {len} long here, but {found}{more}: xarray and netCDF need one length; `zarr append` or `zarr \
-                 resize` the others, too"
+                "dimension `{name}` is {len} long here, but {found}{more}: xarray and netCDF need one length; {advice}"
             ));
         }
     }
     session.warn_about(array, &notes);
+}
+
+/// Whether an array is one of several levels of an OME-Zarr image.
+fn is_one_of_levels(array: &Array) -> bool {
+    let Some(parent) = array.path().parent() else { return false };
+    let Ok(group) = array.hierarchy().group(&parent) else { return false };
+    let attributes = group.attributes();
+    let of_v3 = attributes.get("ome").and_then(Json::as_object);
+    let multiscales = of_v3.and_then(|ome| ome.get("multiscales"));
+    let multiscales = multiscales.or(attributes.get("multiscales")).and_then(Json::as_array);
+    multiscales.into_iter().flatten().any(|image| {
+        let datasets = image.as_object().and_then(|image| image.get("datasets"));
+        let datasets = datasets.and_then(Json::as_array).unwrap_or_default();
+        let paths = datasets.iter().filter_map(|level| level.as_object()?.get("path")?.as_str());
+        datasets.len() > 1 && paths.into_iter().any(|path| array.path().name() == Some(path))
+    })
 }
 
 /// The names of an array's dimensions; without names, none.

@@ -105,7 +105,7 @@ pub(crate) struct Stats {
         conflicts_with = "raw"
     )]
     missing: Missing,
-    /// Divide by the count less this for the standard deviation
+    /// Delta degrees of freedom of the standard deviation, as in NumPy: 1 divides by the count less one
     #[arg(long, value_name = "N", default_value = "0", value_parser = parse::whole::<u64>)]
     ddof: u64,
     /// Exclude elements of chunks that were never written

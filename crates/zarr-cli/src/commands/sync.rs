@@ -56,7 +56,7 @@ pub(crate) struct Sync {
     verify: bool,
     /// How much memory large objects may take, as in 256MiB
     ///
-    /// They take it on their way to a store that does not stream; the default is an eighth of the machine's
+    /// A store that does not take a value in pieces needs it whole in memory. The default is an eighth of the machine's memory
     #[arg(long, value_name = "SIZE", value_parser = crate::parse::size)]
     memory: Option<u64>,
     /// Only print what would be copied and deleted: counts, bytes, and with --delete the list

@@ -710,3 +710,48 @@ fn the_arrays_of_an_nczarr_dataset_are_cut_after_a_copy_to_plain_zarr() {
         assert_eq!(folder.good(&format!("get {format}-cut.zarr/t")).text().trim(), "[2.0,3.0]");
     }
 }
+
+/// The two spellings of a node mean the same, wherever its coordinates are; a part of one array is cut by them, too.
+#[test]
+fn coordinates_in_a_group_above_are_found_from_the_array_itself() {
+    let folder = Folder::new();
+    folder.good("create a.zarr/g/h/t --shape 3 --dims lat --dtype float32");
+    folder.good("create a.zarr/lat --shape 3 --dims lat --dtype float64");
+    for (array, values) in [("lat", &b"[40,50,60]"[..]), ("g/h/t", b"[1,2,3]")] {
+        let put = folder.feed(&format!("put a.zarr/{array}"), values);
+        assert_eq!(put.code, 0, "{}", put.err);
+    }
+    for place in ["a.zarr g/h/t", "a.zarr/g/h/t", "a.zarr/g h/t"] {
+        assert_eq!(
+            folder.good(&format!("get {place} --sel lat=50")).text().trim(),
+            "[2.0]",
+            "{place}"
+        );
+    }
+    folder.good("copy a.zarr/g/h/t t.zarr --sel lat=50:60");
+    assert_eq!(folder.good("get t.zarr").text().trim(), "[2.0,3.0]");
+}
+
+/// What a part of one array leaves behind is told: a dataset with two lengths, an image with levels of another extent.
+#[test]
+fn a_part_of_one_array_that_no_longer_fits_the_others_is_told() {
+    let folder = Folder::new();
+    for array in ["t", "lat"] {
+        folder.good(&format!("create a.zarr/{array} --shape 3 --dims lat --dtype float32"));
+    }
+    let cut = folder.good("copy a.zarr b.zarr --region t=0:2");
+    assert!(cut.err.contains("dimension `lat` is 2 long here, but 3 in /lat"), "{}", cut.err);
+    assert!(cut.err.contains("cut the others, too"), "{}", cut.err);
+}
+
+/// A URL of netCDF asks for a dataset of netCDF, and is no name of a folder.
+#[test]
+fn a_copy_to_a_netcdf_url_is_a_netcdf_dataset() {
+    let folder = Folder::new();
+    folder.good("create a.zarr/t --shape 3 --dims lat --dtype float32");
+    folder.good("copy a.zarr 'y.nc#mode=nczarr,file'");
+    assert!(
+        folder.path("y.nc/t/.zarray").exists() && !folder.path("y.nc#mode=nczarr,file").exists()
+    );
+    assert!(folder.good("dump -h y.nc").text().contains("float t(lat)"));
+}

@@ -86,20 +86,29 @@ fn named(text: &str) -> Result<CodecSpec, String> {
     Ok(with_level(name.strip_prefix("numcodecs.").unwrap_or(name), level))
 }
 
+/// Names that are certainly meant to be those of codecs.
+const COMMON_NAMES: [&str; 7] = ["blosc", "bz2", "gzip", "lz4", "none", "zlib", "zstd"];
+
 /// What to write for a text that has more than a level: `zstd=3`, `blosc:cname=zstd,clevel=5`, `transpose:1,0`.
 fn advice_on_parameters(text: &str) -> Option<String> {
     if text.contains("://") {
         return None;
     }
-    let at = text.find(['=', ','])?;
+    let at = text.find(['=', ',', ' '])?;
     let whole_name = text[..at].rsplit_once(':').map_or(&text[..at], |(name, _)| name);
     // What is before another colon is the name of an array, in a command that takes one there.
     let name = whole_name.rsplit(':').next().unwrap_or(whole_name);
-    let parameters = text[whole_name.len()..].trim_start_matches([':', '=']);
+    let parameters = text[whole_name.len()..].trim_start_matches([':', '=', ',', ' ']);
     if name.starts_with("blosc") {
         return Some(
             "the parameters of Blosc are written `blosc-CNAME-SHUFFLE:LEVEL`, as in `blosc-zstd-bitshuffle:5`".into(),
         );
+    }
+    let codec_of_array = parameters.split(':').next().unwrap_or_default();
+    if text[at..].starts_with('=') && COMMON_NAMES.contains(&codec_of_array) {
+        return Some(format!(
+            "the codec of one array is written after a colon; did you mean `{name}:{parameters}`?"
+        ));
     }
     let level = parameters.strip_prefix("level=").unwrap_or(parameters);
     if let Ok(level) = level.parse::<i64>() {

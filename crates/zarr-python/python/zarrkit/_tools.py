@@ -630,6 +630,7 @@ class Diff:
         return "\n".join(map(str, self.nodes)) or f"no difference in {self.compared} nodes"
 
 
+@with_answers
 def diff(
     a: Source,
     b: Source,

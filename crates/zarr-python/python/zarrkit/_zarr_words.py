@@ -38,6 +38,7 @@ _ANSWERS = {
     "scaleoffset": 'give it as a codec: codec=[{"name": "numcodecs.fixedscaleoffset", "configuration": {...}}, "zstd:3"]',
     "track_times": "times of creation are not kept; leave it out",
     "store": "the place is the first argument",
+    "mode": "overwrite=True replaces what is there; leave it out",
 }
 
 #: What people call a keyword of `copy`, after those of `create` and of the program.
@@ -49,6 +50,17 @@ _OF_COPY = {
     "compressor": "codecs",
     "compressors": "codecs",
     "target_options": "storage_options",
+    "atol": "tolerance",
+    "rtol": "relative",
+    "abs_tol": "tolerance",
+    "absolute": "tolerance",
+}
+
+#: Keywords of tools that zarrkit does not have, and what to do.
+_OF_TOOLS = {
+    "isel": "the program copies a part: zarr copy SRC DST --region t2m=0:10,...",
+    "region": "the program copies a part: zarr copy SRC DST --region t2m=0:10,...",
+    "sel": "the program copies a part: zarr copy SRC DST --sel time=2020-01,lat=40:60",
 }
 
 #: Codecs of numcodecs that v3 has under a name of its own.
@@ -62,8 +74,11 @@ def with_answers(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def checked(*args: P.args, **keywords: P.kwargs) -> R:
         for name in keywords:
+            if name not in known and name in _OF_TOOLS:
+                raise TypeError(f"{function.__name__}() has no keyword {name!r}; {_OF_TOOLS[name]}")
             if name not in known:
-                near = [_OF_COPY[name]] if name in _OF_COPY else get_close_matches(name, known, 1)
+                same = _OF_COPY.get(name)
+                near = [same] if same in known else get_close_matches(name, known, 1)
                 meant = f"; did you mean {near[0]!r}?" if near else ""
                 raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{meant}")
         return function(*args, **keywords)
