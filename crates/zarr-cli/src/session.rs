@@ -475,11 +475,14 @@ impl Session {
         array: &zarr::Array,
         options: &OpenOptions,
     ) -> Result<zarr::Array, Failure> {
-        if !array.path().is_root() {
+        let url = zarr::tools::absolute_url(&target.target);
+        if !array.path().is_root() && zarr::tools::split_at_store(&url).1.is_empty() {
             return Ok(array.clone());
         }
-        let found = outermost(&zarr::tools::absolute_url(&target.target), options);
-        let found = found.and_then(|(hierarchy, path)| hierarchy.array(&path).ok());
+        let found = outermost(&url, options).and_then(|(hierarchy, base)| {
+            let path = zarr::tools::path_below(&base, array.path().as_str()).ok()?;
+            hierarchy.array(&path).ok()
+        });
         Ok(found.filter(|found| found.shape() == array.shape()).unwrap_or_else(|| array.clone()))
     }
 
