@@ -137,6 +137,8 @@ const tests = {
     await settled(page);
     assert.equal(await text(page, "h1"), "depth");
     await page.goBack();
+    // On a busy machine the page may not have begun to ask for anything yet.
+    await page.locator("h1", { hasText: /^temperature$/ }).waitFor();
     await settled(page);
     assert.equal(await text(page, "h1"), "temperature");
     await page.end();
@@ -638,6 +640,7 @@ const tests = {
     await settled(page);
     assert.match(page.url(), /#\/plate.zarr\/A\/1\/2\/0$/);
     await page.goBack();
+    await page.getByRole("button", { name: "A1, field 2" }).waitFor();
     await settled(page);
     assert.deepEqual(await wells(), ["A1, field 2"]);
     // A well has its fields.
