@@ -183,14 +183,14 @@ fn elsewhere(hierarchy: &Hierarchy, path: &NodePath) -> Option<NodePath> {
     nodes.into_iter().map(|child| child.path).find(|node| node.name() == path.name())
 }
 
-/// What is at a URL where no hierarchy is, and what kind of failure that makes.
 /// The URL that was typed with one slash too few, and so became a path below the present folder.
-fn session_target(url: &str) -> Option<String> {
+fn url_with_both_slashes(url: &str) -> Option<String> {
     let path = url.strip_prefix("file://").unwrap_or(url);
     let here = std::env::current_dir().ok()?;
     zarr::tools::meant_url(Path::new(path).strip_prefix(here).ok()?.to_str()?)
 }
 
+/// What is at a URL where no hierarchy is, and what kind of failure that makes.
 fn at_url(url: &str, options: &OpenOptions, verb: &str) -> Option<(String, ErrorKind)> {
     if let Ok((found, _)) = zarr::locate(url, options) {
         let format = found.format_name();
@@ -202,12 +202,12 @@ fn at_url(url: &str, options: &OpenOptions, verb: &str) -> Option<(String, Error
     if let Some(other) = other(url, options) {
         return Some(other);
     }
-    let typed = session_target(url);
+    let meant = url_with_both_slashes(url);
     let name = url.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let is_port = verb == "serve" && name.parse::<u16>().is_ok();
     let why = match above(url, options, verb) {
         _ if is_port => format!("there is no such folder; did you mean `--port {name}`?"),
-        _ if typed.is_some() => format!("did you mean `{}`?", typed.unwrap_or_default()),
+        _ if meant.is_some() => format!("did you mean `{}`?", meant.unwrap_or_default()),
         Some(why) => why,
         None => match local(url) {
             Some(path) => on_disk(&path, url, options),

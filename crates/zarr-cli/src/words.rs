@@ -262,7 +262,9 @@ impl<'a> Typed<'a> {
                 )
             }
             ("stats", "--cf" | "--decode" | "--unpack") => {
-                format!("statistics are always of decoded values: `zarr stats {target}`")
+                format!(
+                    "statistics are of decoded values unless you pass `--raw`: `zarr stats {target}`"
+                )
             }
             ("ls", "-a" | "--all") => {
                 format!("`zarr ls` hides nothing; `zarr ls -R {target}` lists all levels")

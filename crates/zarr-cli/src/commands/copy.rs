@@ -123,8 +123,8 @@ pub(crate) struct Copy {
     resume: bool,
     /// Read every chunk back, and compare it with SRC
     ///
-    /// Chunks whose stored bytes are copied as they are are compared by bytes, others by elements; with `--verify=data`
-    /// always by elements, which also finds chunks that cannot be decoded in SRC
+    /// Chunks that are copied as they are stored are compared byte by byte, others by elements; with `--verify=data` all by
+    /// elements, which also finds chunks that cannot be decoded in SRC
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "stored", value_parser = verify)]
     verify: Option<Verify>,
     /// Erase what is at DST, once it is certain that the copy will not be refused

@@ -38,7 +38,9 @@ impl Show {
         let mut members = Object::new();
         for text in [info, tree] {
             if let Ok(Json::Object(object)) = Json::parse(&text) {
-                object.into_iter().for_each(|(name, value)| drop(members.insert(name, value)));
+                for (name, value) in object {
+                    members.insert(name, value);
+                }
             }
         }
         writeln!(out, "{:#}", Json::from(members))?;

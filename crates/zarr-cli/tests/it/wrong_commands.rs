@@ -28,7 +28,10 @@ const COMMANDS: &[(&str, &str)] = &[
     ("validate ocean.zarr --quick", "did you mean `--level meta`"),
     ("get ocean.zarr/temperature --csv", "did you mean `--format csv`"),
     ("get ocean.zarr/temperature --numpy", "did you mean `--output values.npy`"),
-    ("stats ocean.zarr/temperature --cf", "statistics are always of decoded values"),
+    (
+        "stats ocean.zarr/temperature --cf",
+        "statistics are of decoded values unless you pass `--raw`",
+    ),
     ("resize ocean.zarr/lat 8", "did you mean `zarr resize ocean.zarr/lat --shape 8`"),
     ("serve ocean.zarr 8080", "--port 8080"),
     (
