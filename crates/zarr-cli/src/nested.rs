@@ -135,10 +135,18 @@ pub(crate) fn csv_columns(kind: &DataType, shape: &[u64]) -> Option<u64> {
     }
 }
 
-/// The message for input that the JSON reader refuses: "is not JSON …", "nests deeper than …".
-pub(crate) fn no_json(why: &str) -> String {
+/// The message for input that the JSON reader refuses: "is not JSON …", "nests deeper than …". Numbers with commas between them
+/// are taken for CSV.
+pub(crate) fn no_json(text: &[u8], why: &str) -> String {
     let is_property = ["not ", "empty; "].iter().any(|start| why.starts_with(start));
-    if is_property { format!("is {why}") } else { why.to_owned() }
+    let what = if is_property { format!("is {why}") } else { why.to_owned() };
+    let is_csv = text.contains(&b',')
+        && text.iter().all(|byte| byte.is_ascii_alphanumeric() || b" \t\r\n,+-.".contains(byte));
+    if is_csv {
+        format!("{what}; values with commas between them are read with `--format csv`")
+    } else {
+        what
+    }
 }
 
 /// The elements of nested lists of `shape`, or of one flat list of as many, in C order.

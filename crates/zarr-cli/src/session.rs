@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use zarr::store::StoreKey;
-use zarr::tools::{ChunkManifest, CopyUnderWay, NewPlace};
+use zarr::tools::{ChunkManifest, CopyUnderWay, Mention, NewPlace};
 use zarr::{
     Consolidated, Dialect, Error, ErrorKind, Hierarchy, Json, MetadataError, MissingChunks, Node,
     NodePath, Object, OpenOptions, Registry, Warning,
@@ -22,6 +22,9 @@ use crate::progress;
 use crate::terminal::{self, Color, plain_json};
 
 const COMMON: &str = "Options of every command";
+
+/// How many attributes are told that name a node which is gone.
+const MAX_MENTIONS: usize = 10;
 
 /// What is told of a node without a document.
 const ONLY_COPIED: &str =
@@ -523,6 +526,56 @@ impl Session {
         let warnings =
             warnings.iter().map(|what| Warning { place: place.clone(), what: what.clone() });
         self.warn_of(&warnings.collect::<Vec<_>>());
+    }
+
+    /// Warns of attributes of other nodes that name a node which is no longer where it was, but at `new`, if it is anywhere.
+    pub fn warn_of_mentions(
+        &self,
+        hierarchy: &Hierarchy,
+        mentions: &[Mention],
+        (old, new): (&NodePath, Option<&NodePath>),
+    ) {
+        let mut warnings: Vec<Warning> = Vec::new();
+        let mut told: Vec<&Mention> = mentions.iter().take(MAX_MENTIONS).collect();
+        if new.is_none() {
+            // An item is taken out of a list before those that come before it, whose places do not change by that.
+            told.reverse();
+        }
+        for Mention { by, attribute, is_path, name } in told {
+            let store = hierarchy.store().name();
+            let node = if by.is_root() { "" } else { by.as_str() };
+            let attrs =
+                format!("zarr attrs {}{node}", store.strip_prefix("file://").unwrap_or(&store));
+            // The way from the group to where the node is now.
+            let to = new.and_then(|new| {
+                let named = by.join(name).ok()?;
+                let now = format!("{new}{}", named.as_str().strip_prefix(old.as_str())?);
+                let prefix = format!("{node}/");
+                Some(now.strip_prefix(&prefix)?.to_owned())
+            });
+            let advice = match to {
+                Some(to) if *is_path => format!("`{attrs} --set {attribute}={to}` corrects it"),
+                _ if *is_path => {
+                    let item = attribute.strip_suffix(".path").unwrap_or(attribute);
+                    format!("`{attrs} --delete {item}` takes it out")
+                }
+                _ => format!("correct it with `{attrs} --set {attribute}=...`"),
+            };
+            warnings.push(Warning {
+                place: crate::human::place(hierarchy, by),
+                what: format!(
+                    "`{attribute}` still names `{name}`, which is gone from there; {advice}"
+                ),
+            });
+        }
+        if mentions.len() > MAX_MENTIONS {
+            let more = mentions.len() - MAX_MENTIONS;
+            let what = format!(
+                "{more} more attributes name what is gone from there; `zarr validate` lists them"
+            );
+            warnings.push(Warning { place: hierarchy.store().name(), what });
+        }
+        self.warn_of(&warnings);
     }
 
     /// Says on standard error what failed, where others are still done.

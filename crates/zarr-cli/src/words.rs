@@ -33,6 +33,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
         &["new", "init", "mkdir", "make"],
         "zarr create data.zarr/temperature --shape 100,200 --dtype float32",
     ),
+    (&["mkgroup", "group", "create-group"], "zarr create data.zarr/ocean --group"),
     (&["delete", "remove", "del", "erase"], "zarr rm TARGET --path PATH"),
     (&["move"], "zarr rename TARGET NEW"),
     (

@@ -116,7 +116,15 @@ impl Group {
     }
 
     /// The member or the node further below at a path.
-    fn __getitem__(&self, py: Python<'_>, path: &str) -> PyResult<Py<PyAny>> {
+    fn __getitem__(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let Ok(path) = path.cast::<PyString>() else {
+            let what = path.repr()?;
+            let why = format!(
+                "a member is chosen by its name, as in group['temperature'], not by {what}"
+            );
+            return Err(PyTypeError::new_err(why));
+        };
+        let path = path.to_str()?;
         let node = self.find(py, path)?.map_err(|e| member_exception(py, &e))?;
         self.warn(py)?;
         node_to_python(py, node, &self.origin)
@@ -380,6 +388,11 @@ impl Group {
             self.call(py, move |group| group_at(&place(group, &path)?, attributes, overwrite))?;
         self.warn(py)?;
         Ok(Group::new(group, self.origin.clone()))
+    }
+
+    /// Raises what a write would, if this group was opened read-only or its store cannot be written.
+    fn _check_writeable(&self, py: Python<'_>) -> PyResult<()> {
+        self.call(py, |group| Ok(group.hierarchy().check_writeable()?))
     }
 
     /// Copies all documents of this group and of all below it to one place, so that readers need no others. Returns how many

@@ -24,6 +24,7 @@ mod errors;
 mod links;
 mod local_path;
 mod manifest;
+mod mentions;
 mod migrate;
 mod ome;
 mod other_files;
@@ -50,6 +51,7 @@ pub use copy::{
 pub use copy::{copy_dataset, plan_dataset};
 pub use diff::{Change, Diff, DiffOptions, ElementsDiff, NodeDiff, Place, diff};
 pub use manifest::{ChunkManifest, manifest_lines};
+pub use mentions::{Mention, mentions};
 pub use migrate::{
     MigrateOptions, Migration, open_for_migration, plan_migration, plan_migration_into,
     plan_rest_of_removal,

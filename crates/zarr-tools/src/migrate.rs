@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use zarr_core::format::Documents;
 use zarr_core::store::{Bytes, GetOptions, Store, StoreKey};
 use zarr_core::{
-    AccessError, Consolidated, Dialect, Error, ErrorKind, Hierarchy, MetadataError, Node, NodePath,
-    OpenOptions, Result,
+    AccessError, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Json, MetadataError, Node,
+    NodePath, Object, OpenOptions, Result,
 };
 
 use crate::copy::{
@@ -33,6 +33,9 @@ pub struct MigrateOptions {
     pub keep_fill: bool,
     /// Leaves the metadata of OME-Zarr images as they are, as [`CopyOptions::keep_attributes`].
     pub keep_attributes: bool,
+    /// Lets [`Migration::remove_old`] erase the old documents although new ones were changed since they were written: what is in the
+    /// new ones stays.
+    pub keep_changes: bool,
 }
 
 /// What a migration is going to do.
@@ -47,6 +50,7 @@ pub struct Migration {
     /// The groups that have consolidated metadata.
     consolidated: Vec<NodePath>,
     nodes: u64,
+    keep_changes: bool,
     not_kept: Vec<String>,
     notes: Vec<String>,
     /// What becomes of OME-Zarr metadata; told in the notes once all nodes are planned.
@@ -141,6 +145,7 @@ pub fn plan_migration(
         old: Vec::new(),
         consolidated: Vec::new(),
         nodes: nodes.len() as u64,
+        keep_changes: options.keep_changes,
         not_kept: Vec::new(),
         notes: Vec::new(),
         ome: OmeReport::default(),
@@ -217,6 +222,7 @@ pub fn plan_rest_of_removal(hierarchy: &Hierarchy) -> Result<Migration> {
         old: Vec::new(),
         consolidated: Vec::new(),
         nodes: nodes.len() as u64,
+        keep_changes: false,
         not_kept: Vec::new(),
         notes: Vec::new(),
         ome: OmeReport::default(),
@@ -421,7 +427,11 @@ impl Migration {
             }
             let found = self.stored(key)?.unwrap_or_default();
             if !is_as_planned(&found, value) {
-                let hint = "it was not written by this migration, or was changed since; erase it if the old document is right, and migrate again";
+                let hint = format!(
+                    "it was not written by this migration, or the old or the new one was changed since ({}); if the old one is \
+                     right, erase the new one and migrate again; if the new one is right, go on with `--finish --keep-changes`",
+                    difference(&found, value)
+                );
                 let error = Error::from(AccessError::Exists("a different document")).at_key(key);
                 return Err(error.at_store(store.name()).with_hint(hint));
             }
@@ -438,10 +448,11 @@ impl Migration {
     /// Erases the old documents, the root's first. The new ones have to be there.
     ///
     /// # Errors
-    /// [`AccessError::NotFound`] if a new document is missing, and [`AccessError::Exists`] if one differs, before anything is
-    /// erased; what the store reports.
+    /// [`AccessError::NotFound`] if a new document is missing, and [`AccessError::Exists`] if some differ from what the old ones
+    /// become ([`MigrateOptions::keep_changes`] allows it), before anything is erased; what the store reports.
     pub fn remove_old(&self) -> Result<()> {
         let store = self.target.store().to_sync();
+        let mut changed = Vec::new();
         for (key, value) in &self.new {
             let Some(found) = self.stored(key)? else {
                 let error = AccessError::NotFound { looked_for: format!("`{key}`") };
@@ -449,14 +460,64 @@ impl Migration {
                 return Err(at_key(error, &*store, key).with_hint(hint));
             };
             if !is_as_planned(&found, value) {
-                let error = Error::from(AccessError::Exists("a different document"));
-                let hint = "pass `--finish` together with the options of the migration; or, if the old or the new document was changed since, correct the wrong one";
-                return Err(at_key(error, &*store, key).with_hint(hint));
+                changed.push(format!("`{key}` ({})", difference(&found, value)));
             }
+        }
+        if self.keep_changes {
+            // Once the old documents are gone, the changed ones are all that describes the chunks.
+            for node in self.source.nodes("/")? {
+                if link_to(&**self.target.store(), node.path()).is_none() {
+                    self.target.node(node.path())?;
+                }
+            }
+        } else if !changed.is_empty() {
+            let error = AccessError::Exists("a different document");
+            let hint = format!(
+                "the old or the new documents were changed since the migration, in {}; if the new ones are right, pass \
+                 `--keep-changes`; if the old ones are right, erase the new ones and migrate again; if the migration had \
+                 options, pass them to `--finish`, too",
+                named(changed)
+            );
+            return Err(Error::from(error).at_store(store.name()).with_hint(hint));
         }
         for key in &self.old {
             store.erase(key).map_err(|e| Error::from(e).at_store(store.name()).at_key(key))?;
         }
         self.target.flush()
     }
+}
+
+/// The members in which a document differs from another one, attributes by their names.
+fn difference(found: &[u8], planned: &[u8]) -> String {
+    let (Ok(Json::Object(found)), Ok(Json::Object(planned))) =
+        (Json::parse(found), Json::parse(planned))
+    else {
+        return "it is not a JSON object".into();
+    };
+    let mut names = Vec::new();
+    for member in differing(&found, &planned) {
+        let both = [&found, &planned].map(|document| document.get(&member)?.as_object());
+        match both {
+            [Some(found), Some(planned)] if member == "attributes" => {
+                let attributes = differing(found, planned);
+                names.extend(attributes.iter().map(|name| format!("attribute `{name}`")));
+            }
+            // It is made after the other documents.
+            _ if member == "consolidated_metadata" => {}
+            _ => names.push(format!("`{member}`")),
+        }
+    }
+    named(names)
+}
+
+/// The names of the members that two objects do not have alike.
+fn differing(one: &Object, other: &Object) -> Vec<String> {
+    let mut names: Vec<String> = one
+        .iter()
+        .filter(|(name, value)| other.get(name) != Some(*value))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    let missing = other.iter().filter(|(name, _)| one.get(name).is_none());
+    names.extend(missing.map(|(name, _)| name.to_owned()));
+    names
 }

@@ -175,7 +175,14 @@ impl Append {
                 names.iter().copied().filter(|name| !name.is_empty()),
             );
             let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            format!("there is no axis `{}`{near}", self.axis)
+            let known = names.iter().copied().filter(|name| !name.is_empty());
+            let known = match known.collect::<Vec<_>>().join(", ") {
+                known if known.is_empty() => {
+                    format!("its axes have no names; give 0 to {}", rank.saturating_sub(1))
+                }
+                known => format!("axes: {known}"),
+            };
+            format!("there is no axis `{}`; {known}{near}", self.axis)
         })
     }
 }
@@ -196,7 +203,9 @@ fn measured<'a>(
             rank if rank + 1 == shape.len() => 1,
             _ => {
                 let (found, shape) = (human::shape(&header.shape), human::shape(&shape));
-                return Err(Trouble::Format(format!("has the shape {found}, the array {shape}")));
+                return Err(Trouble::Format(format!(
+                    "has the shape {found}, the array in TARGET {shape}"
+                )));
             }
         };
         return Ok((count, Box::new(Cursor::new(header.to_bytes()).chain(input))));
@@ -242,7 +251,7 @@ fn measured<'a>(
         }
         _ => {
             let (json, _) = Json::parse_tolerant(&text)
-                .map_err(|why| Trouble::Format(nested::no_json(&why)))?;
+                .map_err(|why| Trouble::Format(nested::no_json(&text, &why)))?;
             let nested = shape.len() > 1 && matches!(json.as_array(), Some([Json::Array(_), ..]));
             let mut list = &json;
             for _ in 0..if nested { axis } else { 0 } {

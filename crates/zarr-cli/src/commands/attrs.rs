@@ -18,9 +18,11 @@ Examples:
   zarr attrs data.zarr temperature units
   zarr attrs data.zarr --path temperature --set units=kelvin \\
       --set 'valid_range=[0,400]'
-  zarr attrs data.zarr --path temperature --delete units --json",
+  zarr attrs data.zarr --path temperature --delete units --json
+  zarr attrs image.zarr --set ome.omero.channels.0.label=DAPI",
     after_long_help = crate::details("\
-A value is JSON, otherwise a string. With KEY, the exit code is 1 if the attribute does not exist.
+A KEY may lead into an attribute by the names of members and the places of items, with periods between them; an attribute whose
+name has these periods comes first. A value is JSON, otherwise a string. With KEY, the exit code is 1 if the attribute does not exist.
 Numbers on a terminal have at most 8 significant digits; in a pipe and with --json they are as stored.
 Changes apply to the latest attributes, so that concurrent changes are not lost. After a change only
 --json prints the attributes."))]
@@ -66,9 +68,9 @@ impl Attrs {
         match key {
             None => show(&attributes, session.is_json(), out),
             Some(key) => {
-                let value = attributes.get(key).ok_or_else(|| {
+                let value = inside(&attributes, key).map_err(|why| {
                     let place = human::place(node.hierarchy(), node.path());
-                    Failure::NoSuch(format!("{place}: {}", no_attribute(&attributes, key)))
+                    Failure::NoSuch(format!("{place}: {why}"))
                 })?;
                 show_value(value, session.is_json(), out)
             }
@@ -88,7 +90,7 @@ impl Attrs {
             (None, [Some(path), Some(key)]) => Ok((open(path)?, Some(key))),
             (None, [Some(word), None]) => {
                 let node = open("/")?;
-                if !node.attributes().contains(word)
+                if inside(&node.attributes(), word).is_err()
                     && let Ok(below) = open(word)
                 {
                     return Ok((below, None));
@@ -110,24 +112,180 @@ impl Attrs {
         }
         let path = self.path.as_ref().or(self.first.as_ref()).map_or("/", String::as_str);
         let node = session.open_rw(&Target::new(&self.target, path), &self.care)?;
-        let there = node.attributes();
-        if let Some(key) = self.delete.iter().find(|key| !there.contains(key)) {
-            return Err(Failure::NoSuch(format!(
-                "{}: {}",
-                human::place(node.hierarchy(), node.path()),
-                no_attribute(&there, key)
-            )));
-        }
-        let after = node.update_attributes(|attributes| {
-            for key in &self.delete {
-                attributes.remove(key);
-            }
-            for (key, value) in &self.set {
-                attributes.insert(key, value.clone());
-            }
+        // The attributes may have changed since they were read: what cannot be done then is told, and nothing is changed.
+        let mut refused = None;
+        let after = node.update_attributes(|attributes| match self.changed(attributes) {
+            Ok(changed) => *attributes = changed,
+            Err(why) => refused = Some(why),
         })?;
+        if let Some(why) = refused {
+            let place = human::place(node.hierarchy(), node.path());
+            return Err(Failure::NoSuch(format!("{place}: {why}")));
+        }
         session.warn(node.hierarchy());
         if session.is_json() { show(&after, true, out) } else { Ok(()) }
+    }
+
+    /// The attributes after the change, or why there is nothing at one of the keys.
+    fn changed(&self, attributes: &Object) -> Result<Object, String> {
+        let mut all = attributes.clone();
+        for key in &self.delete {
+            inside(&all, key)?;
+            set_member(&mut all, key, None)?;
+        }
+        for (key, value) in &self.set {
+            set_member(&mut all, key, Some(value))?;
+        }
+        Ok(all)
+    }
+}
+
+/// The value at a key: that of the attribute of this name, else what the names between the periods lead to.
+fn inside<'a>(attributes: &'a Object, key: &str) -> Result<&'a Json, String> {
+    if let Some(value) = attributes.get(key) {
+        return Ok(value);
+    }
+    let Some((attribute, rest)) = container(attributes, key) else {
+        return Err(no_attribute(attributes, key));
+    };
+    let mut value = attributes.get(attribute).unwrap_or(&Json::Null);
+    let mut known = attribute.to_owned();
+    for name in rest.split('.') {
+        value = item(value, name).ok_or_else(|| no_member(&known, value, name))?;
+        known = format!("{known}.{name}");
+    }
+    Ok(value)
+}
+
+/// The attribute that a key with periods leads into, and the rest of the key; `None` if there is no such object or list.
+fn container<'a>(attributes: &Object, key: &'a str) -> Option<(&'a str, &'a str)> {
+    let (attribute, rest) = key.split_once('.')?;
+    let value = attributes.get(attribute)?;
+    matches!(value, Json::Object(_) | Json::Array(_)).then_some((attribute, rest))
+}
+
+/// A member of an object, or an item of a list by its place.
+fn item<'a>(value: &'a Json, name: &str) -> Option<&'a Json> {
+    match value {
+        Json::Object(object) => object.get(name),
+        Json::Array(items) => items.get(name.parse::<usize>().ok()?),
+        _ => None,
+    }
+}
+
+/// That a value has nothing of this name.
+fn no_member(known: &str, value: &Json, name: &str) -> String {
+    match value {
+        Json::Object(object) => {
+            let near = zarr::did_you_mean(name, object.iter().map(|(name, _)| name));
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            format!("`{known}` has no member `{name}`{near}")
+        }
+        Json::Array(items) => {
+            let count = human::plural(items.len() as u64, "item");
+            format!(
+                "`{known}` is a list of {count}, the first of which is 0: it has no item `{name}`"
+            )
+        }
+        other => format!("`{known}` is {} and has no member `{name}`", other.kind()),
+    }
+}
+
+/// Sets the value at a key, or removes what is there.
+fn set_member(attributes: &mut Object, key: &str, value: Option<&Json>) -> Result<(), String> {
+    let leads_inside = if attributes.contains(key) { None } else { container(attributes, key) };
+    let (attribute, value) = match leads_inside {
+        None => (key, value.cloned()),
+        Some((attribute, rest)) => {
+            let old = attributes.get(attribute).unwrap_or(&Json::Null);
+            (attribute, Some(with_item(old, attribute, rest, value)?))
+        }
+    };
+    match value {
+        Some(value) => drop(attributes.insert(attribute, value)),
+        None => drop(attributes.remove(attribute)),
+    }
+    Ok(())
+}
+
+/// A value with another one inside it, at the names between the periods. The last name may be that of a new member of an object.
+fn with_item(old: &Json, known: &str, path: &str, new: Option<&Json>) -> Result<Json, String> {
+    let (name, rest) = match path.split_once('.') {
+        Some((name, rest)) => (name, Some(rest)),
+        None => (path, None),
+    };
+    let new = match (rest, item(old, name)) {
+        (Some(rest), Some(inner)) => Some(with_item(inner, &format!("{known}.{name}"), rest, new)?),
+        (Some(_), None) => return Err(no_member(known, old, name)),
+        (None, _) => new.cloned(),
+    };
+    match (old, name.parse::<usize>()) {
+        (Json::Object(object), _) => {
+            let mut object = object.clone();
+            match new {
+                Some(value) => drop(object.insert(name, value)),
+                None => drop(object.remove(name)),
+            }
+            Ok(Json::Object(object))
+        }
+        (Json::Array(items), Ok(place)) if place < items.len() => {
+            let mut items = items.clone();
+            match new {
+                Some(value) => items[place] = value,
+                None => drop(items.remove(place)),
+            }
+            Ok(Json::Array(items))
+        }
+        _ => Err(no_member(known, old, name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attributes() -> Object {
+        let text = r#"{"units": "K", "a.b": 1, "a": {"b": 2}, "omero": {"channels": [{"label": "x"}, {}]}}"#;
+        Json::parse(text.as_bytes()).unwrap().as_object().unwrap().clone()
+    }
+
+    fn with_member(all: &Object, key: &str, value: Option<&Json>) -> Result<Object, String> {
+        let mut all = all.clone();
+        set_member(&mut all, key, value).map(|()| all)
+    }
+
+    #[test]
+    fn a_key_leads_into_an_attribute_unless_one_has_its_name() {
+        let all = attributes();
+        assert_eq!(inside(&all, "a.b"), Ok(&Json::from(1u64)));
+        assert_eq!(inside(&all, "omero.channels.0.label"), Ok(&Json::from("x")));
+        for (key, why) in [
+            ("unit", "no attribute `unit`; did you mean `units`?"),
+            ("units.x", "no attribute `units.x`"),
+            ("omero.channel.0", "`omero` has no member `channel`; did you mean `channels`?"),
+            ("omero.channels.2", "`omero.channels` is a list of 2 items"),
+            ("omero.channels.0.label.x", "`omero.channels.0.label` is a string"),
+        ] {
+            let refused = inside(&all, key).unwrap_err();
+            assert!(refused.starts_with(why), "{refused}");
+            if key.contains("omero") {
+                assert!(with_member(&all, &format!("{key}.y"), Some(&Json::Null)).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_inside_an_attribute_leaves_the_rest() {
+        let all = attributes();
+        let set = with_member(&all, "omero.channels.1.label", Some(&"y".into())).unwrap();
+        assert_eq!(inside(&set, "omero.channels.1.label"), Ok(&Json::from("y")));
+        assert_eq!(inside(&set, "omero.channels.0.label"), Ok(&Json::from("x")));
+        let without = with_member(&set, "omero.channels.0", None).unwrap();
+        assert_eq!(inside(&without, "omero.channels.0.label"), Ok(&Json::from("y")));
+        let plain = with_member(&all, "x.y", Some(&1u64.into())).unwrap();
+        assert_eq!(plain.get("x.y"), Some(&Json::from(1u64)));
+        let named = with_member(&all, "a.b", Some(&3u64.into())).unwrap();
+        assert_eq!((inside(&named, "a.b"), named.get("a")), (Ok(&Json::from(3u64)), all.get("a")));
     }
 }
 

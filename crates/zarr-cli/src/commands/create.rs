@@ -3,8 +3,11 @@
 use clap::Args;
 use zarr::codec::CodecSpec;
 use zarr::tools::NewPlace;
-use zarr::{AccessError, Dialect, Error, ErrorKind, Hierarchy, Json, Node, NodePath, Object};
+use zarr::{
+    AccessError, Array, Dialect, Error, ErrorKind, Hierarchy, Json, Node, NodePath, Object,
+};
 
+use super::resize;
 use crate::by_name;
 use crate::failure::Failure;
 use crate::foreign;
@@ -116,19 +119,21 @@ impl Create {
         foreign::warn(session, &place, &zarr::tools::absolute_url(&self.target.target), &files);
         let attributes: Object = self.attr.iter().cloned().collect();
         let created = if self.group {
-            self.create_group(&place, attributes)
+            self.create_group(&place, attributes).map(|()| None)
         } else {
             let codecs = if self.codec.is_empty() {
                 default_codecs(session, &place.hierarchy, self.rank())
             } else {
                 codecs
             };
-            self.create_array(&place, attributes, codecs)
+            self.create_array(&place, attributes, codecs).map(Some)
         };
         if created.is_err() {
             place.take_back();
         }
-        created?;
+        if let Some(array) = created? {
+            tell_other_lengths(session, &array);
+        }
         if self.force {
             foreign::erase(&place.hierarchy, &files)?;
         } else if !files.is_empty() {
@@ -190,7 +195,7 @@ impl Create {
         place: &NewPlace,
         attributes: Object,
         codecs: Vec<CodecSpec>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Array, Failure> {
         let NewPlace { hierarchy, path, .. } = place;
         let mut array =
             hierarchy.create_array(path).attributes(attributes).overwrite(self.overwrite);
@@ -234,9 +239,39 @@ impl Create {
         if let Some(separator) = separator.and_then(|text| text.chars().next()) {
             array = array.separator(separator);
         }
-        array.create()?;
-        Ok(())
+        Ok(array.create()?)
     }
+}
+
+/// Says which dimensions of a new array have another length elsewhere in its group. Of an array that is no coordinate only the
+/// coordinates are asked: a group may have thousands of others.
+fn tell_other_lengths(session: &Session, array: &Array) {
+    const ADVICE: &str = "give the new array that length, or its dimension another name";
+    let names = array.metadata().dimension_names.clone().unwrap_or_default();
+    let shape = array.shape();
+    let name = array.path().name();
+    if name.is_some() && names.iter().any(|dimension| dimension.as_deref() == name) {
+        let axes: Vec<usize> = (0..names.len()).collect();
+        resize::tell_others(session, array, &shape, &axes, ADVICE);
+        return;
+    }
+    let Some(group) = array.path().parent() else { return };
+    let mut notes = Vec::new();
+    for (dimension, len) in names.iter().zip(&shape) {
+        let Some(dimension) = dimension else { continue };
+        let coordinate =
+            group.join(dimension).ok().and_then(|path| array.hierarchy().array(&path).ok());
+        let Some(coordinate) = coordinate else { continue };
+        if let [other] = coordinate.shape()[..]
+            && other != *len
+        {
+            notes.push(format!(
+                "dimension `{dimension}` is {len} long here, but {other} in {}: xarray and netCDF need one length; {ADVICE}",
+                coordinate.path()
+            ));
+        }
+    }
+    session.warn_about(array, &notes);
 }
 
 /// The codecs of a new array if none are asked for. Says so if this build lacks the one that the help promises.

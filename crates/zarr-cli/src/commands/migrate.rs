@@ -55,6 +55,11 @@ pub(crate) struct Migrate {
     /// Erase the old documents, once the new ones are there
     #[arg(long, visible_alias = "remove-old")]
     finish: bool,
+    /// With --finish: keep new documents that were changed since the migration
+    ///
+    /// Without this option, a new document that differs from what the old one becomes is an error, which names the difference
+    #[arg(long, requires = "finish")]
+    keep_changes: bool,
     /// Only print what would be written or erased
     #[arg(long)]
     dry_run: bool,
@@ -74,8 +79,11 @@ impl Migrate {
         let options = session.writing(&self.care)?;
         let hierarchy = zarr::tools::open_for_migration(&self.target, self.to, &options)?;
         session.written(&hierarchy);
-        let options =
-            MigrateOptions { keep_fill: self.keep_fill, keep_attributes: self.keep_attributes };
+        let options = MigrateOptions {
+            keep_fill: self.keep_fill,
+            keep_attributes: self.keep_attributes,
+            keep_changes: self.keep_changes,
+        };
         // A removal of the old documents that was killed has erased the root's first.
         let migration = if self.finish && hierarchy.dialect() == self.to {
             plan_rest_of_removal(&hierarchy)?
@@ -149,7 +157,8 @@ impl Migrate {
             }),
             ..CopyOptions::default()
         };
-        let migrate = MigrateOptions { keep_fill: false, keep_attributes: self.keep_attributes };
+        let migrate =
+            MigrateOptions { keep_attributes: self.keep_attributes, ..MigrateOptions::default() };
         let plan = plan_migration_into(&source, &place.hierarchy, &place.path, &migrate, &options)?;
         if self.dry_run {
             session.warn(source.hierarchy());

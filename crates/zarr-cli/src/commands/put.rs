@@ -247,7 +247,7 @@ fn check(header: &Header, array: &Array, region: &Elements) -> Result<ByteSwap, 
     let shape = region.shape();
     if header.shape != shape && without_ones(&header.shape) != without_ones(&shape) {
         let why = format!(
-            "has the shape {}, the region {}",
+            "has the shape {}, expected that of the region, {}",
             human::shape(&header.shape),
             human::shape(&shape)
         );
@@ -371,7 +371,7 @@ impl Input<'_> {
         let shape = region.shape();
         let text = self.text(&shape)?;
         let (json, _) =
-            Json::parse_tolerant(&text).map_err(|why| self.wrong(nested::no_json(&why)))?;
+            Json::parse_tolerant(&text).map_err(|why| self.wrong(nested::no_json(&text, &why)))?;
         drop(text);
         let elements = nested::elements(&json, kind, &shape).map_err(|why| self.invalid(why))?;
         array.write_le_bytes(region, &elements)?;

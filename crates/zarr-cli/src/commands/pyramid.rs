@@ -7,7 +7,7 @@ use zarr::tools::{
     PyramidConvention, PyramidMethod, PyramidOptions, PyramidPlan, PyramidProgress,
     PyramidRounding, plan_pyramid,
 };
-use zarr::{CancelToken, ErrorKind, Json, Node, Object};
+use zarr::{Array, CancelToken, ErrorKind, Json, Node, Object};
 
 use super::Out;
 use super::copy::{part, stop_on_signal};
@@ -141,6 +141,26 @@ fn shards(text: &str) -> Result<Shape, String> {
 }
 
 impl Pyramid {
+    /// That TARGET is an array, and which group is meant.
+    fn array_given(&self, session: &Session, array: &Array) -> String {
+        let place = human::place(array.hierarchy(), array.path());
+        let what = "this is an array; give the group of its image or, for a map, of its dataset";
+        let options = session.options().ok();
+        let in_above = options.and_then(|options| {
+            zarr::tools::hierarchy_above(&array.hierarchy().store().name(), &options)
+        });
+        let group = match (array.path().parent(), in_above) {
+            (Some(_), _) if self.target.path != "/" => Some(self.target.target.clone()),
+            (Some(_), _) | (None, Some(_)) => {
+                let target = self.target.target.trim_end_matches('/');
+                target.rsplit_once('/').map(|(group, _)| group.to_owned())
+            }
+            (None, None) => None,
+        };
+        let group = group.map_or(String::new(), |group| format!(": `zarr pyramid {group}`"));
+        format!("{place}: {what}{group}")
+    }
+
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {
         let node = if self.dry_run {
             session.open(&self.target)?
@@ -150,10 +170,7 @@ impl Pyramid {
         let group = match node {
             Node::Group(group) => group,
             Node::Array(array) => {
-                let place = human::place(array.hierarchy(), array.path());
-                let why =
-                    "this is an array; give the group of its image or, for a map, of its dataset";
-                return Err(Failure::Usage(format!("{place}: {why}")));
+                return Err(Failure::Usage(self.array_given(session, &array)));
             }
         };
         let bar = Progress::of_bytes(0, false);

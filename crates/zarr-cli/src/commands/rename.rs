@@ -145,6 +145,7 @@ impl Rename {
             hierarchy.node(&old).map_err(|error| left_over(error, &hierarchy, &old, &new))?;
         refuse_links_above(&hierarchy, &[&old, &new])?;
         refuse_only_copied(&hierarchy, &old)?;
+        let mentions = zarr::tools::mentions(&hierarchy, &old);
         let left = "the old or the new node is complete; run the same command again to continue, or to see what is left to do. \
                     Consolidated metadata may be missing: `zarr consolidate` writes them again";
         if let Some(folders) = Folders::of(&hierarchy, &old, &new)? {
@@ -160,6 +161,7 @@ impl Rename {
         if let Node::Array(array) = &node {
             tell_dimension(session, array, &old, &new);
         }
+        session.warn_of_mentions(&hierarchy, &mentions, (&old, Some(&new)));
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Erases a node.
 
 use clap::Args;
+use zarr::stores::FilesystemStore;
 use zarr::{Error, ErrorKind, Hierarchy, Warning};
 
 use crate::failure::Failure;
@@ -33,6 +34,16 @@ pub(crate) struct Rm {
 
 impl Rm {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
+        if let Some(store) = self.erase(session)? {
+            // Then nothing holds the store open.
+            session.flush()?;
+            remove_folder(&store);
+        }
+        Ok(())
+    }
+
+    /// Returns the store's name if a whole hierarchy was erased.
+    fn erase(&self, session: &Session) -> Result<Option<String>, Failure> {
         session.show_calls();
         let (hierarchy, path) = session.find_in_parent(&self.target, &self.care)?;
         if path.is_root() && !self.all {
@@ -57,6 +68,7 @@ impl Rm {
             // What is broken, or cannot be listed, can be erased all the same.
             Err(_) => None,
         };
+        let mentions = zarr::tools::mentions(&hierarchy, &path);
         let foreign = foreign::keys(&hierarchy, &path)?;
         let left = "documents are erased first, so the node may be gone while chunks remain; run the same command again to erase \
                     those";
@@ -70,6 +82,8 @@ impl Rm {
         } else {
             foreign::tell_kept(session, &path, &foreign);
         }
+        let emptied = path.is_root().then(|| hierarchy.store().name());
+        session.warn_of_mentions(&hierarchy, &mentions, (&path, None));
         if is_only_copied {
             let keys = match interrupted {
                 0 => String::new(),
@@ -78,17 +92,17 @@ impl Rm {
             let what =
                 format!("it had no document, only consolidated metadata; erased these{keys}");
             session.warn_of(&[Warning { place: path.to_string(), what }]);
-            return Ok(());
+            return Ok(emptied);
         }
         if interrupted > 0 {
             let keys = human::plural(interrupted, "key");
             let what = format!("found no document; erased {keys} left by an interrupted erase");
             session.warn_of(&[Warning { place: path.to_string(), what }]);
-            return Ok(());
+            return Ok(emptied);
         }
         let nodes = below.map_or(String::new(), |n| format!(" ({})", human::plural(n, "node")));
         session.talk(&format!("erased {path}{nodes} of {}", hierarchy.store().name()));
-        Ok(())
+        Ok(emptied)
     }
 }
 
@@ -102,4 +116,18 @@ fn erase_entry_point(hierarchy: &Hierarchy) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Removes the folder of a store, if nothing is left in it. A store does not do it: its root is not its own, and its locks are there
+/// until it is closed.
+fn remove_folder(name: &str) {
+    if !name.starts_with("file://") {
+        return;
+    }
+    let Ok(store) = FilesystemStore::from_url(name) else { return };
+    let is_here = std::env::current_dir().is_ok_and(|here| here == store.root());
+    // A folder with anything in it stays, and so does a link to one.
+    if !is_here && !store.root().is_symlink() {
+        drop(std::fs::remove_dir(store.root()));
+    }
 }

@@ -200,12 +200,16 @@ pub(super) fn print_outliers(
 ) -> Result<(), Failure> {
     let outliers = found.outliers();
     let (all, far) = (found.chunks.len() as u64, outliers.len() as u64);
-    writeln!(
-        out,
-        "{} of {} differ from the others",
-        human::count(far),
-        human::plural(all, "stored chunk")
-    )?;
+    match all {
+        0 => writeln!(out, "no chunk is stored")?,
+        1 => writeln!(out, "only one chunk is stored: there is nothing to compare it with")?,
+        _ => writeln!(
+            out,
+            "{} of {} differ from the others",
+            human::count(far),
+            human::plural(all, "stored chunk")
+        )?,
+    }
     if outliers.is_empty() {
         return Ok(());
     }

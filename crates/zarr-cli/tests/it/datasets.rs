@@ -756,3 +756,41 @@ fn a_copy_to_a_netcdf_url_is_a_netcdf_dataset() {
     );
     assert!(folder.good("dump -h y.nc").text().contains("float t(lat)"));
 }
+
+/// Text of a fixed length is a string of netCDF: the copy says so, and its elements are compared as texts.
+#[test]
+fn fixed_text_and_strings_are_compared_as_texts() {
+    let folder = Folder::new();
+    folder.good("create a.zarr/n --shape 3 --dtype <U3 --dims x");
+    assert_eq!(folder.feed("put a.zarr n", br#"["a","bcd",""]"#).code, 0);
+    let told = folder.run("copy a.zarr b.zarr --to nczarr-v3");
+    assert!(
+        told.err.contains("/n: text of a fixed length is of the type `string`"),
+        "{}",
+        told.err
+    );
+    let found = folder.run("diff a.zarr b.zarr");
+    assert_eq!(found.code, 1);
+    assert!(
+        found.text().contains("data type") && !found.text().contains("not compared"),
+        "{}",
+        found.text()
+    );
+    assert!(!found.text().contains("elements"), "{}", found.text());
+    assert_eq!(folder.feed("put b.zarr n", br#"["a","bcx",""]"#).code, 0);
+    let found = folder.run("diff a.zarr b.zarr");
+    assert!(
+        found.text().contains("1 of 3 elements") && found.text().contains("bcx"),
+        "{}",
+        found.text()
+    );
+    // Of other lengths, and of variable length.
+    folder.good("create c.zarr/n --shape 3 --dtype <U5 --dims x");
+    assert_eq!(folder.feed("put c.zarr n", br#"["a","bcd",""]"#).code, 0);
+    folder.good("create d.zarr/n --shape 3 --dtype string --dims x");
+    assert_eq!(folder.feed("put d.zarr n", br#"["a","bcd",""]"#).code, 0);
+    for (one, other) in [("a", "c"), ("a", "d"), ("d", "c")] {
+        let found = folder.run(&format!("diff {one}.zarr {other}.zarr"));
+        assert!(!found.text().contains("elements"), "{}", found.text());
+    }
+}

@@ -65,3 +65,18 @@ fn validate_names_the_command_that_finishes_a_migration() {
     folder.good("migrate s.zarr --to v3 --finish");
     folder.good("validate s.zarr");
 }
+
+/// Attributes that were set after a migration are in the new documents: the old ones can go all the same.
+#[test]
+fn attributes_that_were_set_after_a_migration_are_kept() {
+    let folder = Folder::new();
+    folder.good("create a.zarr/t --format v2 --shape 4 --dtype float32");
+    folder.good("migrate a.zarr --to v3");
+    folder.run("attrs a.zarr/t --set units=K");
+    let refused = folder.bad("migrate a.zarr --to v3 --finish", 2);
+    assert!(refused.contains("`t/zarr.json` (attribute `units`)"), "{refused}");
+    assert!(refused.contains("--keep-changes"), "{refused}");
+    folder.good("migrate a.zarr --to v3 --finish --keep-changes");
+    assert_eq!(folder.good("attrs a.zarr/t units").text(), "K\n");
+    assert!(!folder.path("a.zarr/t/.zarray").exists());
+}

@@ -413,3 +413,30 @@ fn names_that_an_archive_has_twice_are_noted() {
     assert_eq!(run.text(), "");
     assert!(!folder.good("validate b.zip").text().contains("duplicate_entry"));
 }
+
+/// All problems of one lost document that has a consolidated copy say the same.
+#[test]
+fn a_lost_document_with_a_copy_has_one_remedy() {
+    let folder = Folder::new();
+    for (format, document) in [("v3", "g/x/zarr.json"), ("v2", "g/x/.zarray")] {
+        let name = format!("{format}.zarr");
+        folder.good(&format!("create {name}/g/x --format {format} --shape 2 --dtype uint8"));
+        folder.good(&format!("put {name} g/x --value 3"));
+        folder.good(&format!("consolidate {name}"));
+        std::fs::remove_file(folder.path(&name).join(document)).unwrap();
+        let found = folder.run(&format!("validate {name}"));
+        let problems: Vec<&str> = found.text().lines().collect();
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert!(
+            problems.iter().all(|line| line.contains("`zarr repair --apply` writes")),
+            "{problems:?}"
+        );
+        folder.good(&format!("repair {name} --apply"));
+        folder.good(&format!("validate {name}"));
+        // Without a copy there is nothing to write.
+        folder.good(&format!("consolidate {name} --remove"));
+        std::fs::remove_file(folder.path(&name).join(document)).unwrap();
+        let found = folder.run(&format!("validate {name}"));
+        assert!(!found.text().contains("`zarr repair --apply` writes"), "{}", found.text());
+    }
+}

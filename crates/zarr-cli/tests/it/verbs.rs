@@ -421,3 +421,83 @@ fn an_interrupted_rm_can_be_repeated() {
     assert!(told.err.contains("erased 2 keys left by an interrupted erase"), "{}", told.err);
     folder.bad("rm whole --all", 3);
 }
+
+/// The folder of a whole hierarchy goes with it, unless anything is left in it.
+#[test]
+fn a_hierarchy_is_erased_with_its_folder() {
+    let folder = Folder::new();
+    for (format, name) in [("v3", "a.zarr"), ("v2", "b.zarr"), ("draft-2020", "c.zarr")] {
+        folder.good(&format!("create {name}/g/x --format {format} --shape 2 --dtype uint8"));
+        folder.good(&format!("put {name} g/x --value 3"));
+        folder.good(&format!("rm {name} --all"));
+        assert!(!folder.path(name).exists(), "{name}");
+        folder.good(&format!("create {name}/g/x --format {format} --shape 2 --dtype uint8"));
+        folder.write(&format!("{name}/notes.txt"), "mine");
+        folder.run(&format!("rm {name} --all"));
+        assert!(folder.path(&format!("{name}/notes.txt")).exists(), "{name}");
+    }
+    // The folder that one is in stays.
+    folder.good("create here/x --shape 2 --dtype uint8");
+    let mut inside = folder.command("rm . --all");
+    assert!(inside.current_dir(folder.path("here")).status().unwrap().success());
+    assert!(folder.path("here").exists());
+}
+
+/// Names in the metadata of images and in CF attributes that a rename or an erase leaves behind are told, with commands that mend
+/// them.
+#[test]
+fn names_of_what_is_gone_are_told_with_what_corrects_them() {
+    let folder = Folder::new();
+    let ome = r#"{"version":"0.5","multiscales":[{"axes":[{"name":"y","type":"space"},{"name":"x","type":"space"}],"datasets":[
+        {"path":"0","coordinateTransformations":[{"type":"scale","scale":[1,1]}]},
+        {"path":"1","coordinateTransformations":[{"type":"scale","scale":[2,2]}]}]}]}"#;
+    let set = |target: &str, attribute: String| {
+        let status = folder.command(&format!("attrs {target} --set")).arg(attribute).status();
+        assert!(status.unwrap().success());
+    };
+    folder.good("create i.zarr --group");
+    set("i.zarr", format!("ome={ome}"));
+    folder.good("create i.zarr/0 --shape 8,8 --dtype uint8 --dims y,x");
+    folder.good("create i.zarr/1 --shape 4,4 --dtype uint8 --dims y,x");
+    folder.good("validate i.zarr");
+    let advised = |said: &str| {
+        let (_, command) = said.split_once("`zarr ").expect(said);
+        command.split_once('`').expect(said).0.to_owned()
+    };
+    let told = folder.run("rename i.zarr/0 full");
+    assert!(
+        told.err.contains("`ome.multiscales.0.datasets.0.path` still names `0`"),
+        "{}",
+        told.err
+    );
+    folder.run("validate i.zarr");
+    assert_ne!(folder.run("validate i.zarr").code, 0);
+    folder.good(&advised(&told.err));
+    folder.good("validate i.zarr");
+    let told = folder.run("rm i.zarr/1");
+    folder.good(&advised(&told.err));
+    folder.good("validate i.zarr");
+    let names = folder.good("attrs i.zarr ome.multiscales.0.datasets.0.path");
+    assert_eq!(names.text(), "full\n");
+
+    folder.good("create d.zarr/t --shape 2,3 --dtype float32 --dims y,x");
+    folder.good("create d.zarr/lat --shape 2,3 --dtype float32 --dims y,x");
+    set("d.zarr/t", "coordinates=lat lon".into());
+    let told = folder.run("rename d.zarr/lat latitude");
+    assert!(told.err.contains("/t: `coordinates` still names `lat`"), "{}", told.err);
+    // Nothing names this one.
+    folder.good("rename d.zarr/t u");
+}
+
+/// A new array with another length of a dimension is made, and xarray's trouble with it foretold.
+#[test]
+fn a_new_array_with_another_length_of_a_dimension_is_told() {
+    let folder = Folder::new();
+    folder.good("create d.zarr/t --shape 6,4 --dtype float32 --dims time,lat");
+    folder.good("create d.zarr/time --shape 6 --dtype float64 --dims time");
+    let told = folder.run("create d.zarr/lat --shape 5 --dtype float64 --dims lat");
+    assert!(told.err.contains("dimension `lat` is 5 long here, but 4 in /t"), "{}", told.err);
+    let told = folder.run("create d.zarr/u --shape 9,2 --dtype float32 --dims time,other");
+    assert!(told.err.contains("dimension `time` is 9 long here, but 6 in /time"), "{}", told.err);
+    folder.good("create d.zarr/v --shape 6,2 --dtype float32 --dims time,other");
+}

@@ -345,7 +345,7 @@ async fn not_found(url: &str) -> Error {
 }
 
 /// What is at a path of this machine that holds no hierarchy; `None` for the URLs of other stores.
-fn what_is_there(url: &str) -> Option<&'static str> {
+fn what_is_there(url: &str) -> Option<String> {
     let path = match url.split_once("://") {
         None => url,
         // A path with escapes is not the name of a file.
@@ -356,25 +356,34 @@ fn what_is_there(url: &str) -> Option<&'static str> {
         // A chain of stores, or what follows `#`, is no part of a path.
         let is_path = !path.contains("::") && !path.contains('#');
         let is_absent = is_path && matches!(std::path::Path::new(path).try_exists(), Ok(false));
-        return is_absent.then_some("there is no such file or folder");
+        return is_absent.then(|| "there is no such file or folder".into());
     };
     if there.is_dir() {
         let is_empty = std::fs::read_dir(path).ok()?.next().is_none();
-        return Some(if is_empty {
-            "the folder is empty"
-        } else {
-            "the folder is there, but holds no Zarr data"
+        if is_empty {
+            return Some("the folder is empty".into());
+        }
+        // Whoever asks for no format would have found them.
+        let documents = ["zarr.json", ".zgroup", ".zarray", ".zmetadata"];
+        let document =
+            documents.iter().find(|name| std::path::Path::new(path).join(name).is_file());
+        return Some(match document {
+            Some(document) => format!(
+                "the folder has `{document}`, in another format than the one that was asked for: leave the format out to open it"
+            ),
+            None => "the folder is there, but holds no Zarr data".into(),
         });
     }
     if !there.is_file() {
-        return Some("this is neither a file nor a folder");
+        return Some("this is neither a file nor a folder".into());
     }
     let is_archive = [".zip", ".ozx"].iter().any(|end| path.ends_with(end));
-    Some(if is_archive {
+    let what = if is_archive {
         "the archive holds no Zarr data"
     } else {
         "this is a file, not a Zarr hierarchy"
-    })
+    };
+    Some(what.into())
 }
 
 /// A URL and those above it, each with the path segments from there to the URL. All have the query of a web address.

@@ -29,7 +29,12 @@ from ._errors import (
 from ._fallbacks import fallbacks, strict_pipeline
 from ._nodes import Member, create, create_array, full, ones, open_array, open_consolidated, open_group, zeros
 from ._tree_progress import TreeProgress
+from ._zarr_words import with_answers as _with_answers
 from ._zarrkit import Array, Group, Plan, Progress, Region, __version__, create_group, open
+
+if not TYPE_CHECKING:
+    # For checkers of types, the kinds of nodes that it returns would get lost.
+    open = _with_answers(open)
 
 if TYPE_CHECKING:
     # Written so, they are the package's own for checkers of types, though not in `__all__`: `import *` needs no other package.

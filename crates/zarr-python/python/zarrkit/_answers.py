@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import wraps
+from os import PathLike
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from ._zarr_words import with_answers
 from ._zarrkit import Array, Group
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -173,8 +175,23 @@ def _missing_of_group(group: Group, name: str) -> Any:
     raise AttributeError(f"'zarrkit.Group' object has no attribute {name!r}{answer}", name=name, obj=group)
 
 
+def place_first(function: _Function) -> _Function:
+    """A function of zarr-python, whose first argument is a shape, which also takes a place there, as `create` does."""
+
+    @wraps(function)
+    def placed(*args: Any, **keywords: Any) -> Any:
+        if args and isinstance(args[0], (str, PathLike)) and "store" not in keywords:
+            keywords["store"] = args[0]
+            args = (keywords.pop("shape"), *args[1:]) if "shape" in keywords else args[1:]
+        return function(*args, **keywords)
+
+    return cast(_Function, placed)
+
+
 def install() -> None:
-    """Lets arrays and groups say what to write for attributes that they do not have."""
+    """Lets arrays and groups say what to write for attributes and keywords that they do not have."""
+    for kind, name in ((Array, "append"), (Group, "create_group")):
+        setattr(kind, name, with_answers(getattr(kind, name)))
     for kind, missing in ((Array, _missing_of_array), (Group, _missing_of_group)):
         # Written so, checkers of types still find what is misspelled.
         setattr(kind, "__getattr__", missing)  # noqa: B010

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from . import _zarrkit
-from ._answers import by_name
+from ._answers import by_name, place_first
 from ._errors import ArgumentError, ExistsError
 from ._tree_progress import size
 from ._zarr_words import codecs_of, dialect_of, translated
@@ -237,6 +237,7 @@ def open_consolidated(url: Any, mode: Literal["r", "r+"] = "r", **options: Any) 
     return open_group(url, mode, consolidated=True, **options)
 
 
+@place_first
 def full(shape: Lengths, fill_value: Any, *, store: Any = None, dtype: Any = None, **keywords: Any) -> Array:
     """Creates an array at the path or URL `store` whose elements all are `fill_value`; the other keywords are those of `create`."""
     if store is None:
@@ -246,11 +247,13 @@ def full(shape: Lengths, fill_value: Any, *, store: Any = None, dtype: Any = Non
     return create(store, shape=shape, dtype=dtype, fill_value=fill_value, **keywords)
 
 
+@place_first
 def zeros(shape: Lengths, *, store: Any = None, dtype: Any = "f8", **keywords: Any) -> Array:
     """Creates an array of zeros at the path or URL `store`; the other keywords are those of `create`."""
     return full(shape, 0, store=store, dtype=dtype, **keywords)
 
 
+@place_first
 def ones(shape: Lengths, *, store: Any = None, dtype: Any = "f8", **keywords: Any) -> Array:
     """Creates an array of ones at the path or URL `store`; the other keywords are those of `create`."""
     return full(shape, 1, store=store, dtype=dtype, **keywords)
@@ -368,6 +371,8 @@ def require_array(group: Group, path: str, shape: Lengths, dtype: Any, exact: bo
 def move_node(group: Group, source: str, dest: str) -> None:
     from ._tools import copy
 
+    # The copy is written through a handle of its own.
+    group._check_writeable()
     node = group[source]
     above = group.path.rstrip("/")
     new = dest if dest.startswith("/") else f"{above}/{dest}"

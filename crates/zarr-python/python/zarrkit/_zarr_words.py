@@ -41,19 +41,26 @@ _ANSWERS = {
     "mode": "overwrite=True replaces what is there; leave it out",
 }
 
-#: What people call a keyword of `copy`, after those of `create` and of the program.
-_OF_COPY = {
-    "format": "to",
-    "zarr_format": "to",
-    "dialect": "to",
-    "codec": "codecs",
-    "compressor": "codecs",
-    "compressors": "codecs",
-    "target_options": "storage_options",
-    "atol": "tolerance",
-    "rtol": "relative",
-    "abs_tol": "tolerance",
-    "absolute": "tolerance",
+#: What people call a keyword of a function, after those of other functions, of other packages and of the program: the first of
+#: these that the function has.
+_OTHER_NAMES = {
+    "format": ("to", "dialect"),
+    "zarr_format": ("to", "dialect"),
+    "zarr_version": ("to", "dialect"),
+    "dialect": ("to",),
+    "to": ("dialect",),
+    "codec": ("codecs",),
+    "compressor": ("codecs",),
+    "compressors": ("codecs",),
+    "attributes": ("attrs",),
+    "dim": ("axis",),
+    "dimension": ("axis",),
+    "append_dim": ("axis",),
+    "target_options": ("storage_options",),
+    "atol": ("tolerance",),
+    "rtol": ("relative",),
+    "abs_tol": ("tolerance",),
+    "absolute": ("tolerance",),
 }
 
 #: Keywords of tools that zarrkit does not have, and what to do.
@@ -75,12 +82,12 @@ def with_answers(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*args: P.args, **keywords: P.kwargs) -> R:
         for name in keywords:
             if name not in known and name in _OF_TOOLS:
-                raise TypeError(f"{function.__name__}() has no keyword {name!r}; {_OF_TOOLS[name]}")
+                raise TypeError(f"{function.__qualname__}() has no keyword {name!r}; {_OF_TOOLS[name]}")
             if name not in known:
-                same = _OF_COPY.get(name)
-                near = [same] if same in known else get_close_matches(name, known, 1)
+                same = [other for other in _OTHER_NAMES.get(name, ()) if other in known]
+                near = same or get_close_matches(name, known, 1)
                 meant = f"; did you mean {near[0]!r}?" if near else ""
-                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{meant}")
+                raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}{meant}")
         return function(*args, **keywords)
 
     return checked

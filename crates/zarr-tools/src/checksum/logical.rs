@@ -88,6 +88,27 @@ impl Logical {
         Logical { shape, data_type, stored_type, elements, names, missing, attributes }
     }
 
+    /// Whether elements are texts of one size, and are not taken for texts of any.
+    pub fn has_fixed_text(&self) -> bool {
+        let is_text = match self.stored_type {
+            DataType::FixedBytes { len } | DataType::FixedUtf32 { len } => len > 1,
+            _ => false,
+        };
+        is_text && self.elements == Elements::Fixed
+    }
+
+    /// The same array with elements that are texts of any size, so that they can be compared with those of another size, in
+    /// UTF-32 or of variable length; `None` if elements are no texts.
+    pub fn with_texts(&self) -> Option<Logical> {
+        let elements = match self.stored_type {
+            DataType::FixedBytes { .. } => Elements::PaddedBytes,
+            DataType::FixedUtf32 { .. } => Elements::PaddedUtf32,
+            DataType::String => Elements::Variable,
+            _ => return None,
+        };
+        Some(Logical { data_type: type_json(&DataType::String), elements, ..self.clone() })
+    }
+
     /// The canonical form of all but the elements.
     pub fn header(&self) -> String {
         let names = self.names.as_ref().map_or(Json::Null, |names| {

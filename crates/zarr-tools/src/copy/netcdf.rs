@@ -24,6 +24,7 @@ use super::plan::{
 };
 use super::rechunk::check_memory;
 use super::{CodecRule, CopyOptions, LayoutChange, Progress, ShapeRule, as_stored};
+use crate::checksum::logical::Logical;
 use crate::errors::at_node;
 use crate::tree_progress::{nodes_and_broken, tree_and_broken};
 
@@ -143,6 +144,7 @@ fn planned_dataset(
     // Nodes of which something is told already.
     let told = plan.told.not_kept.iter().filter_map(|what| Some(what.split_once(": ")?.0));
     let told: HashSet<String> = told.map(str::to_owned).collect();
+    let mut texts = Vec::new();
     for variable in draft.variables {
         let (from, to) = (variable.from, variable.to);
         let of_node = of_nodes.get(&to).into_iter().flatten();
@@ -155,6 +157,9 @@ fn planned_dataset(
             let is_told = told.contains(to.as_str());
             let lost = lost.into_iter().filter(|what| !is_told || !what.contains(FILL_VALUE));
             plan.told.not_kept.extend(lost.map(|what| format!("{to}: {what}")));
+        }
+        if new.profile == Profile::Nczarr && Logical::of(&array).has_fixed_text() {
+            texts.push(to.to_string());
         }
         // Elements that this build cannot read are refused before anything is written.
         let _ = array.chunks(Region::new(array.shape().iter().map(|_| 0..0)))?;
@@ -181,6 +186,13 @@ fn planned_dataset(
         )
         .map_err(|e| e.at_store(array.hierarchy().store().name()).at_path(array.path()))?;
         plan.arrays.push(planned);
+    }
+    if !texts.is_empty() {
+        let (all, names) = (texts.len(), named(texts));
+        let are = if all == 1 { "is" } else { "are" };
+        plan.told.notes.push(format!(
+            "{names}: text of a fixed length {are} of the type `string` for programs of netCDF"
+        ));
     }
     if !arrays.is_empty() {
         let options = exact(&layouts, &base, &arrays, options);
@@ -273,6 +285,15 @@ fn give_layouts(
         }
     }
     Ok(layouts)
+}
+
+/// Some of the names, and how many there are more.
+fn named(mut names: Vec<String>) -> String {
+    const MAX_NAMED: usize = 5;
+    let more = names.len().saturating_sub(MAX_NAMED);
+    names.truncate(MAX_NAMED);
+    let names = names.join(", ");
+    if more > 0 { format!("{names} and {more} more") } else { names }
 }
 
 /// The full names of the variables in a group and below.

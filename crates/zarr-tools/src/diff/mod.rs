@@ -366,7 +366,14 @@ fn compare_arrays(
     });
     let tolerance =
         Tolerance { absolute: options.absolute, relative: options.relative, bits: options.bits };
-    let pair = Pair { arrays: arrays.each_ref(), logical: [one, other], shape, tolerance };
+    // Texts of different sizes, and of fixed and variable size, are compared as texts.
+    let texts = if one.data_type == other.data_type {
+        None
+    } else {
+        one.with_texts().zip(other.with_texts())
+    };
+    let logical = texts.as_ref().map_or([one, other], |(one, other)| [one, other]);
+    let pair = Pair { arrays: arrays.each_ref(), logical, shape, tolerance };
     let compared = pair.compare(options, progress).map_err(|e| located(e, a))?;
     match compared {
         None => changes.push(Change::NotCompared("the data types have nothing in common")),

@@ -173,16 +173,74 @@ fn not_an_image(group: &Group) -> Error {
         Image::of(&group).ok()?.map(|_| group.path().to_string())
     });
     let names: Vec<String> = images.take(5).collect();
-    if names.is_empty() && Map::of(group).is_ok_and(|map| map.is_some()) {
-        return error.with_hint(
-            "it has variables on a map: add levels to these with `--convention geo` (library: `PyramidOptions::convention`)",
-        );
-    }
     if names.is_empty() {
-        return error
-            .with_hint("its attributes must have `multiscales` with `datasets` and `axes`");
+        let map = Map::of(group).is_ok_and(|map| map.is_some()).then(|| {
+            "it has variables on a map: add levels to these with `--convention geo` (library: `PyramidOptions::convention`)".to_owned()
+        });
+        let image = new_image(group).map(|attribute| {
+            let place = group.hierarchy().store().name();
+            let path = if group.path().is_root() { "" } else { group.path().as_str() };
+            let place = place.strip_prefix("file://").unwrap_or(&place);
+            format!(
+                "to make it an image, set its attribute with the distances of its pixels as the scale: `zarr attrs {place}{path} --set '{attribute}'`"
+            )
+        });
+        let hint = match (image, map) {
+            (Some(image), Some(map)) => format!("{image}; or, if {map}"),
+            (Some(hint), None) | (None, Some(hint)) => hint,
+            (None, None) => {
+                "its attributes must have `multiscales` with `datasets` and `axes`".into()
+            }
+        };
+        return error.with_hint(hint);
     }
     error.with_hint(format!("choose an image below it: {}", names.join(", ")))
+}
+
+/// The attribute that makes a group an OME-Zarr image of its first array whose axes are those of images (0.4 and 0.5,
+/// "multiscales"), as `NAME=JSON`.
+fn new_image(group: &Group) -> Option<String> {
+    let array = group.members().ok()?.into_iter().find_map(|node| {
+        let array = node.into_array().ok()?;
+        let names = array.metadata().dimension_names.clone()?;
+        let names: Option<Vec<String>> = names.into_iter().collect();
+        let names = names?;
+        let is_plane = names.ends_with(&["y".into(), "x".into()]);
+        // In the order that OME-Zarr wants.
+        let mut rest = ["t", "c", "z", "y", "x"].into_iter();
+        let are_axes = names.iter().all(|name| rest.any(|axis| axis == name));
+        (is_plane && are_axes).then(|| (array.path().name().unwrap_or_default().to_owned(), names))
+    })?;
+    let (path, names) = array;
+    let axes: Json = names
+        .iter()
+        .map(|name| {
+            let kind = match name.as_str() {
+                "t" => "time",
+                "c" => "channel",
+                _ => "space",
+            };
+            Json::from(Object::new().with("name", name.as_str()).with("type", kind))
+        })
+        .collect();
+    let scale: Json = names.iter().map(|_| Json::from(1u64)).collect();
+    let scale = Object::new().with("type", "scale").with("scale", scale);
+    let dataset = Object::new()
+        .with("path", path)
+        .with("coordinateTransformations", Json::Array(vec![scale.into()]));
+    let image =
+        Object::new().with("axes", axes).with("datasets", Json::Array(vec![dataset.into()]));
+    Some(match group.hierarchy().dialect() {
+        Dialect::V3 => {
+            let images = Json::Array(vec![image.into()]);
+            let ome = Object::new().with("version", "0.5").with("multiscales", images);
+            format!("ome={}", Json::from(ome))
+        }
+        _ => {
+            let images = Json::Array(vec![image.with("version", "0.4").into()]);
+            format!("multiscales={images}")
+        }
+    })
 }
 
 /// What no other pyramid has.

@@ -147,11 +147,17 @@ fn by_axis(
     let named = parts.iter().filter(|part| part.contains('=')).count();
     if named == 0 {
         if parts.len() != shape.len() {
-            let (given, rank) = (parts.len(), shape.len());
+            let given = match parts.len() {
+                1 => "1 length".to_owned(),
+                count => format!("{count} lengths"),
+            };
+            let rank = shape.len();
+            let near = zarr_core::did_you_mean(what, ["map", "series"]);
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             return Err(invalid(
                 text,
                 format!(
-                    "{given} lengths for {rank} axes; name axes, as in lat=1, or give all; presets are map, series and tile:512"
+                    "{given} for {rank} axes; name axes, as in lat=1, or give all; presets are map, series and tile:512{near}"
                 ),
             ));
         }

@@ -201,16 +201,21 @@ pub(super) fn check(
     tree: &Tree,
     all: Vec<Consolidated>,
     sink: &mut Sink<'_>,
-) -> Result<()> {
+) -> Result<BTreeSet<String>> {
+    let mut extra = BTreeSet::new();
     for Consolidated { holder, folder, path, copies, deviations } in all {
         context.check_cancelled()?;
         deviations.into_iter().for_each(|problem| sink.add(problem));
         match copies {
-            Ok(copies) => compare(context, tree, (&holder, &folder, &path), &copies.entries, sink)?,
+            Ok(copies) => {
+                let found =
+                    compare(context, tree, (&holder, &folder, &path), &copies.entries, sink)?;
+                extra.extend(found);
+            }
             Err(problem) => sink.add(problem),
         }
     }
-    Ok(())
+    Ok(extra)
 }
 
 /// The documents that may have copies.
@@ -289,14 +294,14 @@ fn flatten(dialect: Dialect, folder: &str, entries: &Object, found: &mut BTreeMa
     }
 }
 
-/// Compares the copies below `folder` with the documents.
+/// Compares the copies below `folder` with the documents; returns the keys of the documents that only the copies have.
 fn compare(
     context: &Context<'_>,
     tree: &Tree,
     (holder, folder, group): (&StoreKey, &str, &NodePath),
     copies: &BTreeMap<String, Json>,
     sink: &mut Sink<'_>,
-) -> Result<()> {
+) -> Result<Vec<String>> {
     let dialect = context.format.dialect();
     let mut seen = BTreeSet::new();
     for (path, node) in &tree.nodes {
@@ -344,6 +349,7 @@ fn compare(
             }
         }
     }
+    let mut extra = Vec::new();
     for name in copies.keys().filter(|name| !seen.contains(name.as_str())) {
         // The entry point of a draft is no node; the group of the copies was passed over.
         let is_of_draft = name == "zarr.json" || name.starts_with("meta/root/consolidated.");
@@ -358,13 +364,14 @@ fn compare(
         let path = tree.nearest(&*context.format, holder);
         let problem = Problem::new(&path, ProblemKind::ConsolidatedExtra, what);
         let problem = problem.at(name).by(clause(dialect));
+        extra.push(name.clone());
         sink.add(if name.ends_with(".zattrs") {
             problem.advise("`zarr repair --apply` writes the document")
         } else {
             problem
         });
     }
-    Ok(())
+    Ok(extra)
 }
 
 /// Whether a document and its copy describe the same node, however they are written, and the copy breaks no rule that the document keeps.

@@ -24,20 +24,31 @@ pub(super) struct StoredChunk {
     pub key: usize,
 }
 
-/// Reports the keys that should not be there; returns the chunks, by array and in the order of their keys.
+/// Reports the keys that should not be there; returns the chunks, by array and in the order of their keys. `copied` has the keys of the
+/// documents of which only consolidated copies are left.
 pub(super) fn check(
     context: &Context<'_>,
     (inventory, tree): (&Inventory, &Tree),
     tools: &Tools,
-    erased: &Erased,
+    (erased, copied): (&Erased, &BTreeSet<String>),
     sink: &mut Sink<'_>,
 ) -> Vec<StoredChunk> {
     let documents: BTreeSet<&StoreKey> =
         tree.nodes.values().flat_map(|node| &node.documents).chain(&tree.attributes_only).collect();
     let orphans = BTreeSet::new();
     let (misspelled, others) = (BTreeMap::new(), BTreeMap::new());
-    let mut judge =
-        Judge { context, inventory, tree, tools, erased, documents, orphans, misspelled, others };
+    let mut judge = Judge {
+        context,
+        inventory,
+        tree,
+        tools,
+        erased,
+        copied,
+        documents,
+        orphans,
+        misspelled,
+        others,
+    };
     let mut chunks = Vec::new();
     for (at, key) in inventory.keys.iter().enumerate() {
         match judge.chunk(key) {
@@ -79,6 +90,8 @@ struct Judge<'a> {
     tools: &'a Tools,
     documents: BTreeSet<&'a StoreKey>,
     erased: &'a Erased,
+    /// Documents of which only consolidated copies are left.
+    copied: &'a BTreeSet<String>,
     /// Folders of chunks without an array, each with a key.
     orphans: BTreeSet<(String, String)>,
     /// The chunks of each of [`Tree::arrays`] at keys where no reader looks.
@@ -126,7 +139,13 @@ impl<'a> Judge<'a> {
                 }
                 let what = "looks like a chunk, but there is no array";
                 let clause = self.clause(["F-001", "Z2-021", "row-27"]);
-                Verdict::Problem(self.problem(key, ProblemKind::OrphanedChunk, what).by(clause))
+                let problem = self.problem(key, ProblemKind::OrphanedChunk, what).by(clause);
+                let (_, document) = self.lost_document(folder);
+                Verdict::Problem(if self.copied.contains(&document) {
+                    problem.advise(written_back(&document))
+                } else {
+                    problem
+                })
             }
             _ => self.other_file(key),
         }
@@ -334,8 +353,8 @@ impl<'a> Judge<'a> {
         array.key(indices).filter(|key| self.inventory.keys.binary_search(key).is_ok())
     }
 
-    /// The problem of chunks in a folder whose array has no document.
-    fn lost_array(&self, folder: &str, example: &str) -> Problem {
+    /// The array that a folder of chunks is of, and the key where its document is missing.
+    fn lost_document(&self, folder: &str) -> (NodePath, String) {
         let format = &*self.context.format;
         let is_draft = format.dialect() == Dialect::Draft;
         let data = match format.era() {
@@ -347,14 +366,29 @@ impl<'a> Judge<'a> {
             NodePath::new(path.trim_matches('/')).unwrap_or_else(|_| self.context.path.clone());
         let document = format.document_keys(&path).unwrap_or_default();
         let document = document.first().map_or(String::new(), ToString::to_string);
+        (path, document)
+    }
+
+    /// The problem of chunks in a folder whose array has no document.
+    fn lost_array(&self, folder: &str, example: &str) -> Problem {
+        let (path, document) = self.lost_document(folder);
+        let advice = if self.copied.contains(&document) {
+            written_back(&document)
+        } else {
+            "restore it from a copy, or create the array again with `zarr create --no-purge`, which keeps its chunks \
+             (library: `ArrayBuilder::purge(false)`)"
+                .to_owned()
+        };
         let what = format!("no array's document is here, though chunks are, such as `{example}`");
         let clause = self.clause(["F-001", "Z2-001", "D-142"]);
         let problem = Problem::new(&path, ProblemKind::MissingDocument, what).at(document);
-        problem.by(clause).advise(
-            "restore it from a copy, or create the array again with `zarr create --no-purge`, which keeps its chunks \
-             (library: `ArrayBuilder::purge(false)`)",
-        )
+        problem.by(clause).advise(advice)
     }
+}
+
+/// What to do about an array's document of which only the consolidated copy is left.
+fn written_back(document: &str) -> String {
+    format!("`zarr repair --apply` writes `{document}` back from the consolidated metadata")
 }
 
 /// The folder that would be an array's, if this is the key of its chunk.

@@ -52,6 +52,7 @@ use zarr_core::{
 
 use self::inventory::Inventory;
 pub use self::problem::{Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress};
+pub(crate) use self::references::referenced_variables;
 
 pub(crate) use self::tree::guessed as guessed_format;
 
@@ -267,7 +268,7 @@ fn checked(
     dimensions::check(&tree, &mut sink);
     ome::check(context.format.dialect(), &tree, &mut sink);
     geo::check(&tree, &mut sink);
-    consolidated::check(&context, &tree, consolidated, &mut sink)?;
+    let copied = consolidated::check(&context, &tree, consolidated, &mut sink)?;
     #[cfg(feature = "nczarr")]
     netcdf::check(&context, store, &tree, &mut sink);
     if context.has(Level::Keys) {
@@ -279,7 +280,8 @@ fn checked(
             left.into_iter().for_each(|problem| sink.add(problem));
         }
         duplicates::check(&context, &inventory, &tree, &mut sink);
-        let stored = keys::check(&context, (&inventory, &tree), &tools, &erased, &mut sink);
+        let known = (&erased, &copied);
+        let stored = keys::check(&context, (&inventory, &tree), &tools, known, &mut sink);
         chunks::check(&context, &inventory, &tree, &stored, &mut sink)?;
     }
     Ok(sink.report)

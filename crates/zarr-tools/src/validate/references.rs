@@ -76,6 +76,16 @@ pub(super) fn check(
     }
 }
 
+/// The names of variables in a variable's attributes of the CF conventions, each with its attribute.
+pub(crate) fn referenced_variables(attributes: &Object) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for (attribute, words, _) in REFERENCES {
+        let text = attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
+        found.extend(names(text, words).into_iter().map(|name| (attribute, name.to_owned())));
+    }
+    found
+}
+
 /// The names of variables in an attribute. A text that is no list of names has none.
 fn names(text: &str, words: Words) -> Vec<&str> {
     if text.contains([',', ';', '(', ')']) {

@@ -221,7 +221,34 @@ fn finishing_refuses_documents_that_differ() {
     let before = values(&store);
     let refused = planned(&store, Dialect::V2, Dialect::V3).unwrap().remove_old().unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Exists, "{refused}");
+    let hint = refused.hint().unwrap_or_default();
+    assert!(hint.contains("`a/zarr.json` (attribute `late`);"), "{hint}");
     assert_eq!(values(&store), before);
+}
+
+/// Attributes that were set after a migration stay, if the caller says that the new documents are right.
+#[test]
+fn finishing_keeps_changes_of_new_documents_if_asked_to() {
+    let (store, old) = source();
+    let mut options = MigrateOptions::default();
+    plan_migration(&old, Dialect::V3, &options).unwrap().write().unwrap();
+    let new = open(&store, Some(Dialect::V3));
+    new.array("/a").unwrap().update_attributes(|all| drop(all.insert("late", 1u64))).unwrap();
+    options.keep_changes = true;
+    let migration = plan_migration(&old, Dialect::V3, &options).unwrap();
+
+    // A new document that no reader can open is not left alone.
+    let before = values(&store);
+    set(&store, "a/zarr.json", br#"{"zarr_format": 3, "node_type": "array"}"#);
+    let refused = migration.remove_old().unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidMetadata, "{refused}");
+    set(&store, "a/zarr.json", &before["a/zarr.json"]);
+    assert_eq!(values(&store), before);
+
+    migration.remove_old().unwrap();
+    assert!(!values(&store).keys().any(|key| key.contains(".z")), "{:?}", values(&store).keys());
+    let array = open(&store, None).array("/a").unwrap();
+    assert_eq!(array.attributes().get("late"), Some(&1u64.into()));
 }
 
 /// What the new documents cannot have is named, since the old ones are going to be erased.

@@ -147,7 +147,7 @@ fn a_migration_converts_there_and_back() {
     let plan = |from: Dialect, to: Dialect, keep_attributes: bool| {
         let hierarchy = Hierarchy::open(store.clone(), &writing(Some(from))).unwrap();
         // Names of axes make readers mask the fill value 0 in v2.
-        let options = MigrateOptions { keep_attributes, keep_fill: true };
+        let options = MigrateOptions { keep_attributes, keep_fill: true, ..Default::default() };
         plan_migration(&hierarchy, to, &options).unwrap()
     };
     assert!(plan(Dialect::V2, Dialect::V3, true).notes().is_empty());
