@@ -451,7 +451,9 @@ impl Session {
         let (hierarchy, path) = match zarr::locate(&url, &options) {
             // Its own document may be what an interrupted erase has erased.
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                match zarr::tools::hierarchy_above(&url, &options) {
+                match outermost(&url, &options)
+                    .or_else(|| zarr::tools::hierarchy_above(&url, &options))
+                {
                     Some(above) => above,
                     None => interrupted(&url, &options).ok_or(e)?,
                 }
@@ -460,7 +462,7 @@ impl Session {
         };
         let path = zarr::tools::path_below(&path, &target.path)?;
         if path.is_root()
-            && let Some((above, path)) = zarr::tools::hierarchy_above(&url, &options)
+            && let Some((above, path)) = outermost(&url, &options)
             && above.dialect() == hierarchy.dialect()
             && above.node(&path).is_ok()
         {

@@ -140,6 +140,7 @@ const SAME_VALUES: &[&str] = &[
     "--select",
     "--shards",
     "--threads",
+    "--to",
     "--tolerance",
     "--variables",
 ];

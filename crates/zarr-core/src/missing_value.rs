@@ -41,6 +41,20 @@ pub fn to_json(data_type: &DataType, value: &FillValue) -> Option<Json> {
     }
 }
 
+/// The form in which readers of final v3 take the attribute `_FillValue`, where it is written in another one, such as a number
+/// for floats: xarray does not open an array with that.
+///
+/// # Errors
+/// If it is no value of the type.
+pub fn form_of_v3(data_type: &DataType, json: &Json) -> Result<Option<Json>, String> {
+    let DataType::Core(_) = data_type else { return Ok(None) };
+    let right = match from_json(data_type, json) {
+        Some(value) => to_json(data_type, &value),
+        None => return Err(format!("{} is no value of the type `{data_type}`", json.brief())),
+    };
+    Ok(right.filter(|right| right != json))
+}
+
 fn float_to_json(format: FloatFormat, bytes: &[u8]) -> Json {
     let value = format.to_f64(load_bits(bytes));
     base64_encode(&value.to_le_bytes()).into()

@@ -45,7 +45,7 @@ pub use checksum::{Blocks, Checksum, ChecksumOptions, Digest, NodeChecksum, chec
 pub use copy::{
     ChunkLayout, CodecRule, CopyOptions, CopyUnderWay, LayoutChange, NodeCopy, Part, Plan,
     Progress, ShapeRule, Steps, UndoneCopy, Verify, WHOLE_AXIS, copies_under_way, copy,
-    is_in_places, metadata_like, node_copy, plan_copy, stored_difference, undo_copies,
+    is_in_places, is_included, metadata_like, node_copy, plan_copy, stored_difference, undo_copies,
 };
 #[cfg(feature = "nczarr")]
 pub use copy::{copy_dataset, plan_dataset};

@@ -21,7 +21,7 @@ use crate::errors::at_key;
 use crate::links::link_on_the_way;
 use crate::ome::OmeReport;
 use crate::other_files::{Links, hidden_nodes};
-use crate::target::absolute_url;
+use crate::target::{absolute_url, hierarchy_above};
 use crate::transfer::is_stored;
 use crate::tree_progress::nodes_and_broken;
 
@@ -79,14 +79,23 @@ pub fn open_for_migration(url: &str, to: Dialect, options: &OpenOptions) -> Resu
         opened => opened?,
     };
     if !path.is_root() {
-        let why = "this is a node inside a hierarchy, whose nodes all have one format".into();
-        return Err(Error::from(AccessError::Argument(why))
-            .at_store(opened.store().name())
-            .at_path(&path)
-            .with_hint("migrate the hierarchy, or copy the node with `zarr copy`"));
+        return Err(inside(opened.store().name(), &path));
+    }
+    if let Some((above, path)) = hierarchy_above(&opened.store().name(), &options)
+        && above.dialect() == opened.dialect()
+        && above.node(&path).is_ok()
+    {
+        return Err(inside(above.store().name(), &path));
     }
     options.consolidated = Consolidated::Ignore;
     Hierarchy::open(opened.store().clone(), &options)
+}
+
+/// The error of a node inside a hierarchy: with documents of another format it would not be found there.
+fn inside(store: String, path: &NodePath) -> Error {
+    let why = "this is a node inside a hierarchy, whose nodes all have one format".into();
+    let error = Error::from(AccessError::Argument(why)).at_store(store).at_path(path);
+    error.with_hint("migrate the hierarchy, or copy the node with `zarr copy`")
 }
 
 /// Plans to give all nodes of a hierarchy documents of another dialect. Nothing is written.
@@ -417,19 +426,24 @@ impl Migration {
     /// Writes the new documents, and consolidated metadata where the old hierarchy has them. Documents that are there
     /// already, from a migration that was interrupted, are left as they are.
     ///
+    /// Returns how many documents it wrote.
+    ///
     /// # Errors
     /// [`AccessError::Exists`] for a document that is there and says something else; what the store reports.
-    pub fn write(&self) -> Result<()> {
+    pub fn write(&self) -> Result<u64> {
         let store = self.target.store().to_sync();
+        let (old, new) = (self.source.format_name(), self.target.format_name());
+        let mut written = 0;
         for (key, value) in &self.new {
             if put_new(&*store, key, value)? {
+                written += 1;
                 continue;
             }
             let found = self.stored(key)?.unwrap_or_default();
             if !is_as_planned(&found, value) {
                 let hint = format!(
-                    "it was not written by this migration, or the old or the new one was changed since ({}); if the old one is \
-                     right, erase the new one and migrate again; if the new one is right, go on with `--finish --keep-changes`",
+                    "it was not written by this migration, or it or the {old} document was changed since ({}); if the {old} document \
+                     is right, erase the one in {new} and migrate again; if the one in {new} is right, go on with `--finish --keep-changes`",
                     difference(&found, value)
                 );
                 let error = Error::from(AccessError::Exists("a different document")).at_key(key);
@@ -442,7 +456,8 @@ impl Migration {
                 _ => drop(self.target.consolidate()?),
             }
         }
-        self.target.flush()
+        self.target.flush()?;
+        Ok(written)
     }
 
     /// Erases the old documents, the root's first. The new ones have to be there.
@@ -472,9 +487,10 @@ impl Migration {
             }
         } else if !changed.is_empty() {
             let error = AccessError::Exists("a different document");
+            let (old, new) = (self.source.format_name(), self.target.format_name());
             let hint = format!(
-                "the old or the new documents were changed since the migration, in {}; if the new ones are right, pass \
-                 `--keep-changes`; if the old ones are right, erase the new ones and migrate again; if the migration had \
+                "documents in {old} or {new} were changed since the migration: {}; if those in {new} are right, pass \
+                 `--keep-changes`; if those in {old} are right, erase those in {new} and migrate again; if the migration had \
                  options, pass them to `--finish`, too",
                 named(changed)
             );
@@ -489,8 +505,8 @@ impl Migration {
 
 /// The members in which a document differs from another one, attributes by their names.
 fn difference(found: &[u8], planned: &[u8]) -> String {
-    let (Ok(Json::Object(found)), Ok(Json::Object(planned))) =
-        (Json::parse(found), Json::parse(planned))
+    let (Ok((Json::Object(found), _)), Ok((Json::Object(planned), _))) =
+        (Json::parse_tolerant(found), Json::parse_tolerant(planned))
     else {
         return "it is not a JSON object".into();
     };

@@ -1,7 +1,9 @@
 //! Shows and changes a node's attributes.
 
 use clap::Args;
-use zarr::{Json, Node, Object};
+use zarr::missing_value::{self, FILL_VALUE};
+use zarr::nczarr::Dataset;
+use zarr::{Array, Dialect, Json, Node, Object};
 
 use super::Out;
 use crate::digits::Digits;
@@ -112,10 +114,26 @@ impl Attrs {
         }
         let path = self.path.as_ref().or(self.first.as_ref()).map_or("/", String::as_str);
         let node = session.open_rw(&Target::new(&self.target, path), &self.care)?;
+        let there = node.attributes();
+        let array = match &node {
+            Node::Array(array) => Some(array),
+            Node::Group(_) => None,
+        };
+        for (key, value) in &self.set {
+            tell_other_type(session, &node, &there, key, value);
+        }
         // The attributes may have changed since they were read: what cannot be done then is told, and nothing is changed.
         let mut refused = None;
         let after = node.update_attributes(|attributes| match self.changed(attributes) {
-            Ok(changed) => *attributes = changed,
+            Ok(changed) => {
+                *attributes = changed;
+                if let Some(array) = array
+                    && self.set.iter().any(|(key, _)| key == FILL_VALUE)
+                    && let Some(right) = fill_attribute(array, attributes)
+                {
+                    attributes.insert(FILL_VALUE, right);
+                }
+            }
             Err(why) => refused = Some(why),
         })?;
         if let Some(why) = refused {
@@ -137,6 +155,33 @@ impl Attrs {
             set_member(&mut all, key, Some(value))?;
         }
         Ok(all)
+    }
+}
+
+/// The attribute `_FillValue` as readers of v3 take it, if it is there in another form. In netCDF's own datasets it has the form of
+/// fill values.
+pub(super) fn fill_attribute(array: &Array, attributes: &Object) -> Option<Json> {
+    let hierarchy = array.hierarchy();
+    if hierarchy.dialect() != Dialect::V3 || Dataset::is_nczarr(hierarchy) {
+        return None;
+    }
+    missing_value::form_of_v3(&array.data_type(), attributes.get(FILL_VALUE)?).ok()?
+}
+
+/// Says that an attribute which was a text becomes something else: what is typed is JSON first.
+fn tell_other_type(session: &Session, node: &Node, there: &Object, key: &str, value: &Json) {
+    let Ok(Json::String(_)) = inside(there, key) else { return };
+    if matches!(value, Json::Number(_) | Json::Bool(_) | Json::Null) {
+        let what = format!(
+            "`{key}` was text and becomes {}; for text, use quotes: `--set '{key}=\"{value}\"'`",
+            match value {
+                Json::Number(_) => "a number",
+                Json::Bool(_) => "a bool",
+                _ => "null",
+            }
+        );
+        let place = human::place(node.hierarchy(), node.path());
+        session.warn_of(&[zarr::Warning { place, what }]);
     }
 }
 
@@ -183,9 +228,7 @@ fn no_member(known: &str, value: &Json, name: &str) -> String {
         }
         Json::Array(items) => {
             let count = human::plural(items.len() as u64, "item");
-            format!(
-                "`{known}` is a list of {count}, the first of which is 0: it has no item `{name}`"
-            )
+            format!("`{known}` has {count}, counted from 0, and no item `{name}`")
         }
         other => format!("`{known}` is {} and has no member `{name}`", other.kind()),
     }
@@ -194,6 +237,15 @@ fn no_member(known: &str, value: &Json, name: &str) -> String {
 /// Sets the value at a key, or removes what is there.
 fn set_member(attributes: &mut Object, key: &str, value: Option<&Json>) -> Result<(), String> {
     let leads_inside = if attributes.contains(key) { None } else { container(attributes, key) };
+    // Where OME-Zarr's metadata are from 0.5 on.
+    if leads_inside.is_none()
+        && let Some((first, _)) = key.split_once('.')
+        && !attributes.contains(key)
+        && let Some(Json::Object(ome)) = attributes.get("ome")
+        && ome.contains(first)
+    {
+        return Err(format!("no attribute `{first}`; did you mean `ome.{key}`?"));
+    }
     let (attribute, value) = match leads_inside {
         None => (key, value.cloned()),
         Some((attribute, rest)) => {
@@ -263,7 +315,7 @@ mod tests {
             ("unit", "no attribute `unit`; did you mean `units`?"),
             ("units.x", "no attribute `units.x`"),
             ("omero.channel.0", "`omero` has no member `channel`; did you mean `channels`?"),
-            ("omero.channels.2", "`omero.channels` is a list of 2 items"),
+            ("omero.channels.2", "`omero.channels` has 2 items"),
             ("omero.channels.0.label.x", "`omero.channels.0.label` is a string"),
         ] {
             let refused = inside(&all, key).unwrap_err();

@@ -1,6 +1,6 @@
 //! `zarr copy`: copies a node into another hierarchy, whatever their formats.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ pub(crate) struct Copy {
     /// elements, which also finds chunks that cannot be decoded in SRC
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "stored", value_parser = verify)]
     verify: Option<Verify>,
-    /// Erase what is at DST, once it is certain that the copy will not be refused
+    /// Replace what is at DST; if the copy would be refused, nothing is erased
     #[arg(long, conflicts_with_all = ["resume", "part", "finish"])]
     overwrite: bool,
     /// Copy the chunks of one of N parts, I from 1 to N
@@ -387,14 +387,24 @@ impl Copy {
         };
         let Source::Node(source) = source else { return Ok(options) };
         #[cfg(feature = "plot")]
-        if let Some(text) = &self.sel {
-            self.cut(session, source, text, &mut options)?;
+        match &self.sel {
+            Some(text) => self.cut(session, source, text, &mut options)?,
+            None => self.tell_coordinates(session, source, &options)?,
         }
         // Whether an array's region was given for its path: that counts, and not the one for its name.
         let mut given = BTreeMap::new();
         for text in &self.region {
             let (arrays, text, of_path) = match text.split_once('=') {
-                Some((name, text)) => (arrays_called(source, name)?, text, name.contains('/')),
+                Some((name, text)) => {
+                    let mut arrays = arrays_called(source, name)?;
+                    arrays.retain(|array| self.copies(source, array, &options));
+                    if arrays.is_empty() {
+                        return Err(Failure::Usage(format!(
+                            "--region {name}: other options leave this array out"
+                        )));
+                    }
+                    (arrays, text, name.contains('/'))
+                }
                 None => (vec![self.only_array(source)?], &text[..], false),
             };
             for array in arrays {
@@ -414,6 +424,50 @@ impl Copy {
         Ok(options)
     }
 
+    /// Whether an array is copied, by the options that choose arrays.
+    fn copies(&self, source: &Node, array: &Array, options: &CopyOptions<'_>) -> bool {
+        zarr::tools::is_included(options, source.path(), array.path())
+            && (self.select.is_empty()
+                || self.select.iter().any(|name| is_called(source, array.path(), name)))
+    }
+
+    /// Says which coordinates and other variables the chosen arrays need that are not copied. With `--sel` they are.
+    #[cfg(feature = "plot")]
+    fn tell_coordinates(
+        &self,
+        session: &Session,
+        source: &Node,
+        options: &CopyOptions<'_>,
+    ) -> Result<(), Failure> {
+        if self.select.is_empty() && self.include.is_empty() {
+            return Ok(());
+        }
+        let arrays = arrays(source)?;
+        let (chosen, others): (Vec<_>, Vec<_>) =
+            arrays.iter().partition(|array| self.copies(source, array, options));
+        let chosen: BTreeSet<NodePath> = chosen.iter().map(|array| array.path().clone()).collect();
+        let needed = cut::with_coordinates(&arrays, chosen);
+        let excluded = |path: &NodePath| {
+            let only_excluded =
+                CopyOptions { exclude: self.exclude.clone(), ..CopyOptions::default() };
+            !zarr::tools::is_included(&only_excluded, source.path(), path)
+        };
+        let left_out: Vec<String> = others
+            .iter()
+            .filter(|array| needed.contains(array.path()) && !excluded(array.path()))
+            .map(|array| session::from(source.path(), array.path()))
+            .collect();
+        if !left_out.is_empty() {
+            let option = if self.select.is_empty() { "--include " } else { "--select " };
+            let options = left_out.iter().map(|name| format!("{option}{}", name.trim_matches('/')));
+            session.tell_notes(&[format!(
+                "coordinates of what is copied are left out: `{}` copies them, too",
+                options.collect::<Vec<_>>().join(" ")
+            )]);
+        }
+        Ok(())
+    }
+
     /// Has the options copy a part of a dataset by coordinates, with all that the selected arrays need.
     #[cfg(feature = "plot")]
     fn cut(
@@ -424,6 +478,7 @@ impl Copy {
         options: &mut CopyOptions<'_>,
     ) -> Result<(), Failure> {
         let mut arrays = arrays(source)?;
+        arrays.retain(|array| zarr::tools::is_included(options, source.path(), array.path()));
         if !self.select.is_empty() {
             let chosen = arrays
                 .iter()

@@ -2,12 +2,13 @@
 
 use clap::Args;
 use zarr::codec::CodecSpec;
+use zarr::missing_value::FILL_VALUE;
 use zarr::tools::NewPlace;
 use zarr::{
     AccessError, Array, Dialect, Error, ErrorKind, Hierarchy, Json, Node, NodePath, Object,
 };
 
-use super::resize;
+use super::{attrs, resize};
 use crate::by_name;
 use crate::failure::Failure;
 use crate::foreign;
@@ -132,6 +133,9 @@ impl Create {
             place.take_back();
         }
         if let Some(array) = created? {
+            if let Some(right) = attrs::fill_attribute(&array, &array.attributes()) {
+                array.update_attributes(|all| drop(all.insert(FILL_VALUE, right.clone())))?;
+            }
             tell_other_lengths(session, &array);
         }
         if self.force {

@@ -93,6 +93,8 @@ pub(super) fn regions(
     // The coordinates of a dimension are looked through once for all arrays that share them.
     let mut chosen: HashMap<(String, NodePath), Steps> = HashMap::new();
     let mut regions = BTreeMap::new();
+    // What is wrong with an axis of one position, which can only be kept: if no array can be cut along it, that is the error.
+    let mut kept_whole: Option<Failure> = None;
     if source.as_group().is_some() && Dataset::is_nczarr(source.hierarchy()) {
         return Err(refuse(
             "a dataset of NCZarr cannot be cut; first copy it to plain Zarr, as with `zarr copy SRC DST --to zarr-v3`, and cut that copy"
@@ -112,6 +114,12 @@ pub(super) fn regions(
             let Some((name, selected)) = wanted.iter().find(|(wanted, _)| *wanted == name) else {
                 continue;
             };
+            // Labels of an image have a channel of their own.
+            if axis.len == 1 && !axis.is_selectable() {
+                let refused = select(session, &located, axis, selected, reach).err();
+                kept_whole = kept_whole.or(refused);
+                continue;
+            }
             seen.insert(name);
             is_cut = true;
             let whose = axis.array().map_or(located.path(), |array| array.path()).clone();
@@ -127,6 +135,9 @@ pub(super) fn regions(
         }
     }
     if let Some((name, _)) = wanted.iter().find(|(name, _)| !seen.contains(name)) {
+        if let Some(refused) = kept_whole {
+            return Err(refused);
+        }
         let near = zarr::did_you_mean(name, known.iter().map(String::as_str));
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         let known: Vec<&str> = known.iter().map(String::as_str).collect();

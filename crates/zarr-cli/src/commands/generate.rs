@@ -22,7 +22,7 @@ Examples:
   zarr gen data.cdl -o data.zarr
   zarr gen data.cdl -o data.zarr --format nczarr-v2
   zarr gen data.cdl -o 'data.zip#mode=nczarr,zip'
-  zarr dump data.zarr | zarr gen -o copy.zarr.zip",
+  zarr dump -p 9,17 data.zarr | zarr gen -o copy.zarr.zip",
     after_long_help = crate::details("\
 CDL is interpreted as by netCDF's ncgen; an error gives the line and column, and nothing is written before the whole text has
 been checked. User-defined types (enum, opaque, vlen, compound) are refused. Nothing is overwritten."))]

@@ -217,7 +217,7 @@ impl Get {
             if self.is_decoded() { Decoded::of(&array, format) } else { (None, Vec::new()) };
         session.warn_about(&array, &warnings);
         // A person may take packed numbers for values; a program gets what it asks for without a word.
-        let is_read = format == Format::Summary;
+        let is_read = matches!(format, Format::Summary | Format::Table);
         let is_packed = ["scale_factor", "add_offset"]
             .iter()
             .any(|name| array.metadata().attributes.contains(name));

@@ -120,11 +120,17 @@ impl Migrate {
             migration.remove_old()?;
             session.talk(&format!("erased the old documents of {nodes}"));
         } else {
-            migration.write()?;
-            let old = hierarchy.format_name();
+            let written = migration.write()?;
+            let (old, new) = (hierarchy.format_name(), self.to.name());
+            if written == 0 {
+                session.remark(&format!(
+                    "wrote nothing: documents in {new} are there already, of an earlier migration; `--finish` erases those in {old}"
+                ));
+                return Ok(());
+            }
             session.talk(&format!(
                 "wrote documents in {} for {nodes}; those in {old} are still there: `--finish` erases them",
-                self.to.name(),
+                new,
             ));
         }
         Ok(())

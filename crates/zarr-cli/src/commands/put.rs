@@ -123,6 +123,18 @@ impl Put {
     pub fn run(&self, session: &Session) -> Result<(), Failure> {
         let array = session.open_rw(&self.target, &self.care)?.into_array()?;
         let elements = self.which.of_target(session, &self.target, &array)?;
+        let attributes = array.attributes();
+        let packing: Vec<&str> = ["scale_factor", "add_offset"]
+            .into_iter()
+            .filter(|name| attributes.contains(name))
+            .collect();
+        if !packing.is_empty() && (self.value.is_some() || self.format != Format::Raw) {
+            let what = format!(
+                "the array has `{}`: the numbers are stored as they are given, and readers unpack them into others",
+                packing.join("` and `")
+            );
+            session.warn_about(&array, &[what]);
+        }
         let left = "what has been written stays, except in an archive; run the same command again to write all of it";
         interrupt::leaves(session, left);
         let result = match &self.value {

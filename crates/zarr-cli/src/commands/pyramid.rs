@@ -65,7 +65,7 @@ pub(crate) struct Pyramid {
     /// The default is 2 along y and x, and along z once it is as fine
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     factor: Option<Factor>,
-    /// Number of levels at the end, including the base [default: until one is a single chunk]
+    /// How many levels the image is to have, base included [default: until one is a single chunk]
     #[arg(long, value_name = "N", value_parser = levels)]
     levels: Option<usize>,
     /// Chunks of new levels [default: those of the base, if at most 16 MiB]

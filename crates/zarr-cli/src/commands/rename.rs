@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use zarr::stores::FilesystemStore;
-use zarr::tools::{CopyOptions, Verify};
+use zarr::tools::{CopyOptions, DiffOptions, Plan, Verify};
 use zarr::{
     AccessError, Array, Cause, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object,
 };
@@ -153,9 +153,15 @@ impl Rename {
             interrupt::leaves(session, left);
             folders.rename(&hierarchy, &new, self.care.sync)?;
         } else {
-            refuse_taken(&hierarchy, &old, &new)?;
+            let is_copied = is_complete_copy(&hierarchy, &node, &new)?;
+            if !is_copied {
+                refuse_taken(&hierarchy, &old, &new)?;
+            }
             interrupt::leaves(session, left);
-            copy_and_erase(session, &node, &hierarchy, &old, &new)?;
+            if !is_copied {
+                copy(&node, &hierarchy, &new)?;
+            }
+            erase_old(session, &hierarchy, &old)?;
         }
         session.talk(&format!("{old} of {} is now {new}", hierarchy.store().name()));
         if let Node::Array(array) = &node {
@@ -450,13 +456,7 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Copies the node, and erases the old one when all chunks of the new one were read back.
-fn copy_and_erase(
-    session: &Session,
-    node: &Node,
-    hierarchy: &Hierarchy,
-    old: &NodePath,
-    new: &NodePath,
-) -> Result<(), Failure> {
+fn copy(node: &Node, hierarchy: &Hierarchy, new: &NodePath) -> Result<(), Failure> {
     let bar = Progress::of_bytes(0, false);
     let options = CopyOptions {
         strict: true,
@@ -475,6 +475,22 @@ fn copy_and_erase(
         _ => e,
     })?;
     hierarchy.flush()?;
+    Ok(())
+}
+
+/// Whether the node at `new` is all that the old one is, with its files: a rename that was interrupted has copied it, and not yet erased
+/// the old one.
+fn is_complete_copy(hierarchy: &Hierarchy, old: &Node, new: &NodePath) -> Result<bool, Failure> {
+    let Ok(copy) = hierarchy.node(new) else { return Ok(false) };
+    if Plan::under_way(hierarchy, new)?.is_some() {
+        return Ok(false);
+    }
+    let exact = DiffOptions { bits: true, layout: true, ..DiffOptions::default() };
+    Ok(zarr::tools::diff(old, &copy, &exact)?.is_equal())
+}
+
+/// Erases the node of which there is a copy.
+fn erase_old(session: &Session, hierarchy: &Hierarchy, old: &NodePath) -> Result<(), Failure> {
     // Files that are not Zarr's go first, while the old node tells what they belong to. What the copy leaves out stays.
     let mut files = foreign::keys(hierarchy, old)?;
     files.retain(|key| {

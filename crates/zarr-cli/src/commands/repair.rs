@@ -96,8 +96,10 @@ impl Repair {
             .skip(self.skip.iter().copied())
             .progress(&show);
         let mut steps = Vec::new();
+        let mut planned = 0;
         let mut written = Ok(());
         let report = zarr::tools::repair::repair(&url, path, &options, &how, &mut |step| {
+            planned += u64::from(step.state == StepState::Planned);
             if session.is_json() {
                 steps.push(step.to_json());
             } else if written.is_ok() {
@@ -117,11 +119,11 @@ impl Repair {
         if report.steps == 0 {
             writeln!(out, "nothing to repair at level {}", self.level.name())?;
         }
-        self.end(&report, &url)
+        self.end(&report, planned, &url)
     }
 
     /// Says what is left to do.
-    fn end(&self, report: &RepairReport, url: &str) -> Result<(), Failure> {
+    fn end(&self, report: &RepairReport, planned: u64, url: &str) -> Result<(), Failure> {
         let done = report.done + report.overtaken;
         if report.is_sound() {
             return Ok(());
@@ -131,10 +133,11 @@ impl Repair {
             parts.push(format!("{} done", human::plural(done, "step")));
         }
         if report.left > 0 {
-            let what = if self.apply {
-                "not done, see above"
-            } else {
-                "to do; --apply carries out those that are planned"
+            let what = match (self.apply, planned) {
+                (true, _) => "not done, see above".to_owned(),
+                (false, 0) => "to do by hand".to_owned(),
+                (false, planned) if planned == report.left => "to do; --apply does them".to_owned(),
+                (false, planned) => format!("to do; --apply does the {planned} planned ones"),
             };
             parts.push(format!("{} {what}", human::plural(report.left, "step")));
         }

@@ -45,7 +45,7 @@ pub(crate) struct Sync {
     /// Treat objects of the same size as equal
     #[arg(long)]
     size_only: bool,
-    /// Delete what SOURCE does not have, after printing a list
+    /// Delete what SOURCE does not have; what is deleted is listed first
     #[arg(long)]
     delete: bool,
     /// Neither copy nor delete files that are not Zarr's, and list them

@@ -296,7 +296,7 @@ fn a_copy_cuts_a_dataset_with_what_the_selected_arrays_need() {
                 "time=2030",
                 "no coordinate is in `2030`; coordinates go from 2023-01-01 to 2023-07-01",
             ),
-            ("bnds=1", "it has no coordinates"),
+            ("bnds=1", "no array has its coordinates"),
         ] {
             let told = folder.bad(&format!("copy d.zarr no.zarr --sel {sel}"), 2);
             assert!(told.contains(why), "{told}");

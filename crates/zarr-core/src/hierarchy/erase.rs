@@ -34,10 +34,30 @@ async fn erase_or_clean_up(hierarchy: &HierarchyContext, path: &NodePath) -> Res
         Err(e) if e.kind() == ErrorKind::NotFound => e,
         Err(e) => return Err(e),
     };
+    refuse_below_array(hierarchy, path).await?;
     let had_copies = refresh::are_copied(hierarchy, &affected).await?;
     let clean_up = erase_interrupted(context, path);
     let found_any = refresh::with_invalidation(hierarchy, affected, clean_up).await?;
     if found_any || had_copies { Ok(()) } else { Err(not_found) }
+}
+
+/// Refuses a path below an array: what is there are the array's chunks, and nothing that an interrupted erase left. So it is below
+/// what cannot be read, which may be an array.
+async fn refuse_below_array(hierarchy: &HierarchyContext, path: &NodePath) -> Result<()> {
+    for above in path.ancestors().filter(|above| above != path) {
+        match list::read_node(hierarchy, &above).await {
+            Ok(NodeMetadata::Array(_)) => {
+                let why = format!(
+                    "{above} is an array: only its chunks are below it, and they are not erased one by one"
+                );
+                return Err(AccessError::Argument(why).into());
+            }
+            Ok(NodeMetadata::Group(_)) => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
 }
 
 /// Erases a node with everything below it, but for files that are not Zarr's; `true` if it was the whole hierarchy behind a
@@ -144,6 +164,9 @@ pub async fn interrupted_keys(
         Ok(_) => Ok(Vec::new()),
         Err(e) if e.kind() == ErrorKind::NotFound => {
             let context = &hierarchy.context;
+            if refuse_below_array(hierarchy, path).await.is_err() {
+                return Ok(Vec::new());
+            }
             zarr_keys(context, path).await.map_err(|e| context.with_context(path, e))
         }
         Err(e) => Err(e),

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use zarr_core::data_type::{DataType, Endian, ScalarValue, TimeUnit, utf32_chars};
-use zarr_core::{Array, ErrorKind, Object, Result};
+use zarr_core::{Array, ErrorKind, NodePath, Object, Result};
 
 use super::ome::Image;
 use super::{Affine, Meaning, MissingRule, TimeUnits, geo, text, units_of_numpy};
@@ -31,6 +31,8 @@ pub struct Axis {
     values: Values,
     /// The labels of an image's channels, if this is their axis and each has one of its own.
     pub(super) labels: Vec<String>,
+    /// The array of its name, if that has another shape than its coordinates would have.
+    pub(super) unfit: Option<(NodePath, Vec<u64>)>,
 }
 
 /// Where the greater coordinates of a vertical axis are.
@@ -52,7 +54,8 @@ impl Axis {
     pub fn plain(len: u64) -> Axis {
         let (name, units, title) = (None, None, None);
         let (kind, positive, values) = (AxisKind::Other, None, Values::None);
-        Axis { name, kind, units, title, len, positive, values, labels: Vec::new() }
+        let labels = Vec::new();
+        Axis { name, kind, units, title, len, positive, values, labels, unfit: None }
     }
 }
 
@@ -121,6 +124,11 @@ impl Axis {
     /// Whether its elements have coordinates other than their positions.
     pub fn has_coordinates(&self) -> bool {
         !matches!(self.values, Values::None)
+    }
+
+    /// Whether its elements can be selected by their coordinates or labels.
+    pub fn is_selectable(&self) -> bool {
+        self.has_coordinates() || !self.labels.is_empty()
     }
 
     /// The array of its coordinates, if there is one.
@@ -312,10 +320,15 @@ pub(crate) fn axes_of_image(array: &Array, image: Option<&(Image, usize)>) -> Re
             positive: None,
             values: Values::None,
             labels: Vec::new(),
+            unfit: None,
         };
-        if let Some(name) = axis.name.clone()
-            && let Some(variable) = variable(array, &name, len)?
-        {
+        let variable = match &axis.name {
+            Some(name) => variable(array, name)?,
+            None => None,
+        };
+        if let Some(variable) = variable.as_ref().filter(|variable| variable.shape() != [len]) {
+            axis.unfit = Some((variable.path().clone(), variable.shape()));
+        } else if let Some((variable, name)) = variable.zip(axis.name.clone()) {
             let attributes = variable.attributes();
             let meaning = Meaning::of(&variable, MissingRule::Declared);
             axis.kind = match (&variable.data_type(), meaning.time) {
@@ -336,16 +349,16 @@ pub(crate) fn axes_of_image(array: &Array, image: Option<&(Image, usize)>) -> Re
     Ok(axes)
 }
 
-/// The array of one axis of this length that a name in the scope of an array stands for: in its group, or in one above.
-fn variable(array: &Array, name: &str, len: u64) -> Result<Option<Array>> {
+/// The array that a name in the scope of an array stands for: in its group, or in one above.
+fn variable(array: &Array, name: &str) -> Result<Option<Array>> {
     if array.path().name() == Some(name) {
-        return Ok(Some(array.clone()).filter(|found| found.shape() == [len]));
+        return Ok(Some(array.clone()));
     }
     let mut group = array.path().parent();
     while let Some(path) = group {
         let Ok(place) = path.child(name) else { return Ok(None) };
         match array.hierarchy().array(&place) {
-            Ok(found) => return Ok(Some(found).filter(|found| found.shape() == [len])),
+            Ok(found) => return Ok(Some(found)),
             Err(e) if matches!(e.kind(), ErrorKind::Store) => return Err(e),
             Err(_) => group = path.parent(),
         }
@@ -484,6 +497,7 @@ impl Image {
             positive: None,
             values: if has_coordinates { Values::Affine(affine) } else { Values::None },
             labels: if axis.1 == AxisKind::Channel { self.labels_along(len) } else { Vec::new() },
+            unfit: None,
         })
     }
 }

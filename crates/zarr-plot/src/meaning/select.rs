@@ -48,8 +48,15 @@ impl Axis {
                 Coordinates { texts: Some(self.labels.clone()), ..Coordinates::default() }
             }
             None => {
-                let why = "it has no coordinates; select by position, with --by-name or --region";
-                return Err(self.refusal(why.into()).into());
+                let why = match &self.unfit {
+                    Some((path, shape)) => format!(
+                        "it has {} positions, and {path}, which has its name, the shape {shape:?}: these are not its coordinates; select by \
+                         position",
+                        self.len
+                    ),
+                    None => "no array has its coordinates; select by position".into(),
+                };
+                return Err(self.refusal(why).into());
             }
         };
         let wraps = super::geo::is_longitude(self);
@@ -207,7 +214,7 @@ fn nearest(
             }
         }
     }
-    let (at, taken) = best.ok_or("it has no coordinates")?;
+    let (at, taken) = best.ok_or("all of its coordinates are missing")?;
     let equal = equal_positions(&found.numbers, |&other| other == found.numbers[at]);
     let count = equal.len();
     let selected = along(equal);
@@ -271,7 +278,7 @@ fn step(found: &Coordinates, at: usize, above: bool) -> f64 {
 
 /// `they go from 90 to -90`.
 fn range(found: &Coordinates) -> Result<String, String> {
-    let last = found.numbers.len().checked_sub(1).ok_or("it has no coordinates")?;
+    let last = found.numbers.len().checked_sub(1).ok_or("it has no elements")?;
     Ok(format!("coordinates go from {} to {}", found.text(0), found.text(last)))
 }
 

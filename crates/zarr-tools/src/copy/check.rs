@@ -111,7 +111,12 @@ pub(super) fn check_ranks(
         });
         let kept = keep_theirs.map(|array| {
             let rank = array.shape().len();
-            format!("{}: has {rank} axes, not {}, and keeps its {what}", array.path(), shape.len())
+            let axes = if rank == 1 { "axis" } else { "axes" };
+            format!(
+                "{}: has {rank} {axes}, not {}: its {what} stay as they are",
+                array.path(),
+                shape.len()
+            )
         });
         notes.extend(kept);
     }

@@ -89,10 +89,17 @@ pub(super) fn chosen(
     Ok(nodes)
 }
 
-/// Whether the text is the path of a node, or its name.
+/// Whether the options copy a node, as far as patterns say: it, or a group that it is in, is included, and none is left out.
+pub fn is_included(options: &CopyOptions<'_>, base: &NodePath, path: &NodePath) -> bool {
+    let name = below(base, path);
+    (options.include.is_empty() || any_within(&options.include, name))
+        && !any_within(&options.exclude, name)
+}
+
+/// Whether the text is the path of a node, or its name. One that begins with a slash is a path.
 fn is_called(text: &str, name: &str) -> bool {
-    let text = text.trim_matches('/');
-    name == text || name.rsplit('/').next() == Some(text)
+    let (is_path, text) = (text.starts_with('/'), text.trim_matches('/'));
+    name == text || !is_path && name.rsplit('/').next() == Some(text)
 }
 
 /// The error of a text that names nothing.

@@ -90,7 +90,7 @@ impl InPlace {
         let obstacle = match as_stored::obstacle(array, &metadata, target, None) {
             Some(why) => Some(format!("its chunks would have to be encoded again: {why}")),
             None if !has_same_keys(&source, &metadata) => {
-                Some("its chunks would have other keys".to_owned())
+                Some("its chunks would need other keys".to_owned())
             }
             None => None,
         };

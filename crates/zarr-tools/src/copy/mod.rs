@@ -50,6 +50,7 @@ pub(crate) use self::as_stored::has_unknown_keys;
 pub use self::as_stored::stored_difference;
 pub use self::by_name::{CodecRule, ShapeRule, WHOLE_AXIS};
 pub(crate) use self::check::Neighbours;
+pub use self::choose::is_included;
 pub use self::describe::metadata_like;
 pub(crate) use self::in_place::{InPlace, in_place};
 pub(crate) use self::journal::put_new;

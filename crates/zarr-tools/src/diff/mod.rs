@@ -293,7 +293,26 @@ fn differ(first: &Option<Json>, second: &Option<Json>) -> bool {
     let (Some(first), Some(second)) = (first, second) else { return first != second };
     // The canonical text of a number that JSON does not have is a string.
     canonical_json::text_of(first) != canonical_json::text_of(second)
+        || have_other_integers(first, second)
         || first.has_bare_floats() != second.has_bare_floats()
+}
+
+/// Whether two values have different integers at the same place. Canonical JSON rounds those of more than 64 bits.
+fn have_other_integers(first: &Json, second: &Json) -> bool {
+    match (first, second) {
+        (Json::Number(one), Json::Number(other)) => {
+            let is_integer =
+                |text: &str| text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+            one != other && is_integer(one) && is_integer(other)
+        }
+        (Json::Array(one), Json::Array(other)) => {
+            one.iter().zip(other).any(|(one, other)| have_other_integers(one, other))
+        }
+        (Json::Object(one), Json::Object(other)) => one.iter().any(|(name, value)| {
+            other.get(name).is_some_and(|other| have_other_integers(value, other))
+        }),
+        _ => false,
+    }
 }
 
 fn property(name: &'static str, [first, second]: [Json; 2], changes: &mut Vec<Change>) {

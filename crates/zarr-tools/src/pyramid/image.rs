@@ -51,6 +51,12 @@ fn place(attributes: &Object) -> &Object {
     }
 }
 
+/// Whether the attributes are those of an image of labels.
+pub(super) fn is_label(attributes: &Object) -> bool {
+    let ome = attributes.get(OME).and_then(Json::as_object);
+    ome.is_some_and(|ome| ome.contains("image-label")) || attributes.contains("image-label")
+}
+
 fn argument(group: &Group, why: impl Into<String>) -> Error {
     let error = Error::from(AccessError::Argument(why.into()));
     error.at_store(group.hierarchy().store().name()).at_path(group.path())

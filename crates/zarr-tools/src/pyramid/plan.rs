@@ -16,7 +16,7 @@ use super::gaussian::MAX_FACTOR;
 use super::geo::{Map, OnMap};
 use super::geo_levels::PlannedMap;
 use super::geo_place::Coarser;
-use super::image::{Image, NewLevels, next_path};
+use super::image::{self, Image, NewLevels, next_path};
 use super::journal::Journal;
 use super::tiles::{Lengths, Tiles, levels};
 use super::{PyramidConvention, PyramidMethod, PyramidOptions, PyramidRounding, geo_plan};
@@ -182,7 +182,7 @@ fn not_an_image(group: &Group) -> Error {
             let path = if group.path().is_root() { "" } else { group.path().as_str() };
             let place = place.strip_prefix("file://").unwrap_or(&place);
             format!(
-                "to make it an image, set its attribute with the distances of its pixels as the scale: `zarr attrs {place}{path} --set '{attribute}'`"
+                "to make it an image, describe it with the size of its pixels as the scale: `zarr attrs {place}{path} --set '{attribute}'`"
             )
         });
         let hint = match (image, map) {
@@ -256,6 +256,39 @@ fn open_base(group: &Group, image: &Image) -> Result<Array> {
         return Err(argument(base.hierarchy(), base.path(), why));
     }
     Ok(base)
+}
+
+/// Whether an image is one of labels: it says so, or the group above lists it (OME-Zarr 0.4 and 0.5, "labels").
+fn is_label(group: &Group) -> bool {
+    if image::is_label(group.attributes()) {
+        return true;
+    }
+    let above = group.path().parent().and_then(|above| group.hierarchy().group(&above).ok());
+    let names = above.map(|above| Image::labels(above.attributes())).unwrap_or_default();
+    names.iter().any(|name| group.path().name() == Some(name))
+}
+
+/// How the levels of labels are made: elements are names of objects, of which no mean can be taken.
+fn label_method(
+    group: &Group,
+    image: &Image,
+    options: &PyramidOptions<'_>,
+) -> Result<PyramidMethod> {
+    let is_mean = |method: &PyramidMethod| {
+        matches!(method, PyramidMethod::Mean | PyramidMethod::Gaussian | PyramidMethod::Median)
+    };
+    match options.method {
+        Some(method) if is_mean(&method) => {
+            let why = format!(
+                "this is an image of labels: the method `{}` would make labels that do not exist",
+                method.name()
+            );
+            let error = argument(group.hierarchy(), group.path(), why);
+            Err(error.with_hint("use `mode`, which is the default, or `nearest`"))
+        }
+        Some(method) => Ok(method),
+        None => Ok(image.method.filter(|method| !is_mean(method)).unwrap_or(PyramidMethod::Mode)),
+    }
 }
 
 /// The groups of the labels of an image.
@@ -475,6 +508,16 @@ impl PyramidPlan {
     fn add_image(&mut self, group: &Group, options: &PyramidOptions<'_>) -> Result<()> {
         let image = Image::of(group)?.ok_or_else(|| not_an_image(group))?;
         let base = open_base(group, &image)?;
+        let of_labels;
+        let options = if is_label(group) {
+            of_labels = PyramidOptions {
+                method: Some(label_method(group, &image, options)?),
+                ..options.clone()
+            };
+            &of_labels
+        } else {
+            options
+        };
         let wanted = wanted_levels(group, &image, &base, options)?;
         let paths = next_paths(&image, wanted.len());
         if let Some(planned) = self.image(group, &image, &base, &wanted, paths, options)? {

@@ -82,7 +82,15 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
                 let what = "rewrite it without the zeros; its elements stay the same";
                 tasks.push(Task::new(problem, RepairAction::Rewrite, what));
             }
-            // Without them nothing tells what is a chunk, and what a stray.
+            // Without them nothing tells what is a chunk, and what a stray. The root itself can only be a group, as nodes are below.
+            ProblemKind::MissingDocument
+                if !repair.is_open
+                    && problem.path.is_root()
+                    && problem.correction.is_some()
+                    && !problem.key.as_deref().is_some_and(is_of_orphans) =>
+            {
+                tasks.push(missing_group(problem));
+            }
             kind if !repair.is_open && !is_broken_document(kind) => {
                 let what = "repair the documents of the root first, then run the repair again";
                 tasks.push(Task::new(problem, RepairAction::ByHand, what));
@@ -125,10 +133,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
                     && problem.correction.is_some()
                     && !problem.key.as_deref().is_some_and(is_of_orphans) =>
             {
-                let what = "write the document of a group, because there are nodes below";
-                let mut task = Task::new(problem, RepairAction::RestoreDocument, what);
-                task.document = problem.correction.as_ref().map(|it| it.right.to_vec());
-                tasks.push(task);
+                tasks.push(missing_group(problem));
             }
             // Its chunks are moved.
             ProblemKind::MissingDocument
@@ -428,6 +433,14 @@ fn is_chunk(repair: &Repair<'_>, problem: &Problem) -> bool {
 fn orphans(problems: &[Problem]) -> impl Iterator<Item = &str> {
     let orphans = problems.iter().filter(|problem| problem.kind == ProblemKind::OrphanedChunk);
     orphans.filter_map(|problem| problem.key.as_deref())
+}
+
+/// The task for a group whose document is missing.
+fn missing_group(problem: &Problem) -> Task {
+    let what = "write the document of a group, because there are nodes below";
+    let mut task = Task::new(problem, RepairAction::RestoreDocument, what);
+    task.document = problem.correction.as_ref().map(|it| it.right.to_vec());
+    task
 }
 
 /// Whether a value belongs to a node that has lost its document.

@@ -209,7 +209,7 @@ impl ChunkPlace<'_> {
         let empty_may_be =
             self.array.chain.as_ref().and_then(|chain| chain.encoded_size(&shape)) == Some(0);
         if size == 0 && !empty_may_be {
-            let what = "has no bytes, where a chunk has some";
+            let what = "is empty; a chunk has at least one byte";
             let clause =
                 if self.context.format.dialect() == Dialect::V2 { "Z2-023" } else { self.clause() };
             looked.problems.push(self.problem(ProblemKind::EmptyValue, what).by(clause));

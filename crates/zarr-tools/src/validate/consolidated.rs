@@ -360,7 +360,9 @@ fn compare(
         if name.ends_with("/.zattrs") && copies[name].as_object().is_some_and(Object::is_empty) {
             continue;
         }
-        let what = format!("the consolidated metadata in `{holder}` have it, and it is not there");
+        let what = format!(
+            "the document is missing; only its copy in the consolidated metadata of `{holder}` is left"
+        );
         let path = tree.nearest(&*context.format, holder);
         let problem = Problem::new(&path, ProblemKind::ConsolidatedExtra, what);
         let problem = problem.at(name).by(clause(dialect));

@@ -7,7 +7,7 @@ use zarr_core::metadata::ArrayMetadata;
 use zarr_core::store::{GetOptions, StoreKey};
 use zarr_core::{
     Dialect, GroupMetadata, Json, MetadataError, NodeKind, NodeMetadata, NodePath, Object, Reading,
-    Result, StoreError, Strictness,
+    Result, StoreError, Strictness, missing_value,
 };
 
 use super::consolidated::Erased;
@@ -362,7 +362,26 @@ fn array(
         }
     };
     dimension_names(checked, &metadata);
+    fill_attribute(dialect, checked, &metadata);
     Some(FoundArray { path: checked.path.clone(), prefix, metadata, chain })
+}
+
+/// Reports an attribute `_FillValue` that xarray does not take for a missing value, and does not open the array with. netCDF's own
+/// datasets have theirs in the form of fill values.
+fn fill_attribute(dialect: Dialect, checked: &mut Checked, metadata: &ArrayMetadata) {
+    let Some(json) = metadata.attributes.get(missing_value::FILL_VALUE) else { return };
+    let is_netcdf = metadata.attributes.iter().any(|(name, _)| name.starts_with("_nczarr"));
+    if dialect != Dialect::V3 || is_netcdf {
+        return;
+    }
+    let what = match missing_value::form_of_v3(&metadata.data_type, json) {
+        Ok(None) => return,
+        Ok(Some(right)) => format!("`_FillValue` is {}, expected {}", json.brief(), right.brief()),
+        Err(why) => format!("`_FillValue`: {why}"),
+    };
+    let problem = Problem::new(&checked.path, ProblemKind::FillAttribute, what);
+    let attributes = checked.documents.last().map_or(String::new(), ToString::to_string);
+    checked.problems.push(problem.at(attributes));
 }
 
 /// Reports names of dimensions among the attributes that are not as many as the axes (xarray's convention).

@@ -231,6 +231,10 @@ kinds! {
     /// What the conventions of GeoZarr recommend, and is otherwise.
     GeoAdvice, "geo_advice", Meta, note,
         "readers that know a convention by its uuid read it anyway; correct the attribute with `zarr attrs --set`";
+    /// The attribute `_FillValue` of an array of v3 in a form that xarray does not take.
+    FillAttribute, "fill_attribute", Meta, note,
+        "xarray opens the array only when the value has the form that it expects: `zarr attrs --set _FillValue=VALUE` writes a number in \
+         this form";
     /// An attribute that names a variable that is not there.
     DanglingReference, "dangling_reference", Meta, note,
         "correct the attribute, or copy the variable";
