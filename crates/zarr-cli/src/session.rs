@@ -496,6 +496,14 @@ impl Session {
         self.warn_of(&hierarchy.warnings());
     }
 
+    /// Warns of nodes that are there and that the consolidated metadata do not name, in stores where looking costs little.
+    pub fn warn_of_unnamed(&self, node: &Node) {
+        let is_local = node.hierarchy().store().capabilities().local;
+        if is_local && matches!(node.hierarchy().is_consolidated(), Ok(true)) {
+            self.warn_of(&zarr::tools::hidden_nodes(node).unwrap_or_default());
+        }
+    }
+
     pub fn warn_of(&self, warnings: &[Warning]) {
         if self.global.quiet {
             return;

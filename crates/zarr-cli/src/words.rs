@@ -196,6 +196,7 @@ impl<'a> Typed<'a> {
     fn in_place_of(&self, example: &str) -> String {
         let name = example.split(' ').next().unwrap_or(example);
         match self.value {
+            Some(version @ ("2" | "3")) if name == "--to" => format!("--to v{version}"),
             Some(value) if SAME_VALUES.contains(&name) => format!("{name} {value}"),
             _ => example.to_owned(),
         }

@@ -463,16 +463,16 @@ impl Migration {
     /// Erases the old documents, the root's first. The new ones have to be there.
     ///
     /// # Errors
-    /// [`AccessError::NotFound`] if a new document is missing, and [`AccessError::Exists`] if some differ from what the old ones
+    /// [`AccessError::Argument`] if a new document is missing, and [`AccessError::Exists`] if some differ from what the old ones
     /// become ([`MigrateOptions::keep_changes`] allows it), before anything is erased; what the store reports.
     pub fn remove_old(&self) -> Result<()> {
         let store = self.target.store().to_sync();
         let mut changed = Vec::new();
         for (key, value) in &self.new {
             let Some(found) = self.stored(key)? else {
-                let error = AccessError::NotFound { looked_for: format!("`{key}`") };
-                let hint = "the migration is not complete; run it again without `--finish`";
-                return Err(at_key(error, &*store, key).with_hint(hint));
+                let why = "the migration is not complete: this document is missing".into();
+                let hint = "run it again without `--finish` first";
+                return Err(at_key(AccessError::Argument(why), &*store, key).with_hint(hint));
             };
             if !is_as_planned(&found, value) {
                 changed.push(format!("`{key}` ({})", difference(&found, value)));

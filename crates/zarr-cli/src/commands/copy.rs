@@ -223,7 +223,7 @@ impl Copy {
         let cancel = CancelToken::new();
         let options = self.options(session, &source, cancel.clone(), &told)?;
         let plan = source.plan(&place, &options)?;
-        let cut: Vec<NodePath> = options.regions.keys().cloned().collect();
+        let regions = options.regions.clone();
         if self.dry_run {
             source.warn(session, &plan);
             return tell(session, &plan, out);
@@ -249,7 +249,8 @@ impl Copy {
             return Ok(());
         }
         if let (Source::Node(source), false) = (&source, self.region.is_empty()) {
-            for path in &cut {
+            self.tell_other_parts(session, source, &regions)?;
+            for path in regions.keys() {
                 let below = session::from(source.path(), path);
                 let to = zarr::tools::path_below(&place.path, &below)?;
                 let Ok(array) = place.hierarchy.array(&to) else { continue };
@@ -389,7 +390,7 @@ impl Copy {
         #[cfg(feature = "plot")]
         match &self.sel {
             Some(text) => self.cut(session, source, text, &mut options)?,
-            None => self.tell_coordinates(session, source, &options)?,
+            None => self.tell_coordinates(session, source)?,
         }
         // Whether an array's region was given for its path: that counts, and not the one for its name.
         let mut given = BTreeMap::new();
@@ -397,7 +398,7 @@ impl Copy {
             let (arrays, text, of_path) = match text.split_once('=') {
                 Some((name, text)) => {
                     let mut arrays = arrays_called(source, name)?;
-                    arrays.retain(|array| self.copies(source, array, &options));
+                    arrays.retain(|array| self.copies(source, array));
                     if arrays.is_empty() {
                         return Err(Failure::Usage(format!(
                             "--region {name}: other options leave this array out"
@@ -424,27 +425,61 @@ impl Copy {
         Ok(options)
     }
 
+    /// Says where arrays of a group have different parts of the same dimension that are equally long: nothing shows afterwards that they
+    /// do not belong together.
+    fn tell_other_parts(
+        &self,
+        session: &Session,
+        source: &Node,
+        regions: &BTreeMap<NodePath, Vec<zarr::tools::Steps>>,
+    ) -> Result<(), Failure> {
+        let mut known: BTreeMap<(Option<NodePath>, String), (NodePath, zarr::tools::Steps)> =
+            BTreeMap::new();
+        for array in arrays(source)?.iter().filter(|array| self.copies(source, array)) {
+            let names = array.metadata().dimension_names.clone().unwrap_or_default();
+            let cut = regions.get(array.path());
+            for (n, (name, len)) in names.into_iter().zip(array.shape()).enumerate() {
+                let Some(name) = name else { continue };
+                let whole = zarr::tools::Steps { start: 0, step: 1, len };
+                let steps = cut.and_then(|cut| cut.get(n).copied()).unwrap_or(whole);
+                let key = (array.path().parent(), name.clone());
+                let (first, of_first) =
+                    known.entry(key).or_insert_with(|| (array.path().clone(), steps));
+                if *of_first != steps && of_first.len == steps.len {
+                    session.warn_about(
+                        array,
+                        &[format!(
+                            "the copy has other elements along the dimension `{name}` than that of {first}: give both the same --region, or cut all \
+                             with --sel"
+                        )],
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether an array is copied, by the options that choose arrays.
-    fn copies(&self, source: &Node, array: &Array, options: &CopyOptions<'_>) -> bool {
-        zarr::tools::is_included(options, source.path(), array.path())
+    fn copies(&self, source: &Node, array: &Array) -> bool {
+        let patterns = CopyOptions {
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            ..CopyOptions::default()
+        };
+        zarr::tools::is_included(&patterns, source.path(), array.path())
             && (self.select.is_empty()
                 || self.select.iter().any(|name| is_called(source, array.path(), name)))
     }
 
     /// Says which coordinates and other variables the chosen arrays need that are not copied. With `--sel` they are.
     #[cfg(feature = "plot")]
-    fn tell_coordinates(
-        &self,
-        session: &Session,
-        source: &Node,
-        options: &CopyOptions<'_>,
-    ) -> Result<(), Failure> {
+    fn tell_coordinates(&self, session: &Session, source: &Node) -> Result<(), Failure> {
         if self.select.is_empty() && self.include.is_empty() {
             return Ok(());
         }
         let arrays = arrays(source)?;
         let (chosen, others): (Vec<_>, Vec<_>) =
-            arrays.iter().partition(|array| self.copies(source, array, options));
+            arrays.iter().partition(|array| self.copies(source, array));
         let chosen: BTreeSet<NodePath> = chosen.iter().map(|array| array.path().clone()).collect();
         let needed = cut::with_coordinates(&arrays, chosen);
         let excluded = |path: &NodePath| {

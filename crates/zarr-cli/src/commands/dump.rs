@@ -158,7 +158,25 @@ fn end(session: &Session, dataset: &Dataset) -> Result<(), Failure> {
         .filter(|warning| !places.contains(warning.place.as_str()))
         .cloned()
         .collect();
+    tell_stale(session, dataset);
     session.end(others, failures.into_iter().map(|(_, failure)| failure))
+}
+
+/// Says what the consolidated metadata, which a dump is made from, do not say of the documents. Only where reading these costs little.
+fn tell_stale(session: &Session, dataset: &Dataset) {
+    let hierarchy = dataset.hierarchy();
+    if !hierarchy.store().capabilities().local || !hierarchy.is_consolidated().unwrap_or(false) {
+        return;
+    }
+    let stale = hierarchy.check_consolidated().unwrap_or_default();
+    let warnings = stale.into_iter().map(|path| Warning {
+        place: path.to_string(),
+        what: "its copy in the consolidated metadata, which is dumped, is out of date: `zarr consolidate` renews it".into(),
+    });
+    session.warn_of(&warnings.collect::<Vec<_>>());
+    if let Ok(root) = hierarchy.node(dataset.root_path()) {
+        session.warn_of_unnamed(&root);
+    }
 }
 
 /// The nodes that are left out since their documents are broken, not since netCDF has no such type, and the errors of opening them.

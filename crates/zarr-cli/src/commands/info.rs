@@ -124,6 +124,9 @@ impl Info {
             }
             session.warn(node.hierarchy());
         }
+        if node.as_group().is_some() {
+            session.warn_of_unnamed(&node);
+        }
         Ok(())
     }
 }

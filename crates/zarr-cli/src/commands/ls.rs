@@ -99,6 +99,7 @@ impl Ls {
                 writeln!(out, "{}", shown(entry))?;
             }
         }
+        session.warn_of_unnamed(&node);
         let failed = entries.into_iter().filter_map(|entry| entry.failed);
         session.end(node.hierarchy().warnings(), failed.map(Failure::from))
     }

@@ -122,7 +122,8 @@ impl Migrate {
         } else {
             let written = migration.write()?;
             let (old, new) = (hierarchy.format_name(), self.to.name());
-            if written == 0 {
+            if written == 0 && self.to == Dialect::V2 {
+                // Readers that know both take v3: on the way back nothing has changed for them.
                 session.remark(&format!(
                     "wrote nothing: documents in {new} are there already, of an earlier migration; `--finish` erases those in {old}"
                 ));

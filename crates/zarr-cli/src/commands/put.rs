@@ -128,12 +128,16 @@ impl Put {
             .into_iter()
             .filter(|name| attributes.contains(name))
             .collect();
-        if !packing.is_empty() && (self.value.is_some() || self.format != Format::Raw) {
+        if !packing.is_empty() {
             let what = format!(
-                "the array has `{}`: the numbers are stored as they are given, and readers unpack them into others",
+                "the array has `{}`: numbers are stored as they are given, and readers unpack them into others",
                 packing.join("` and `")
             );
-            session.warn_about(&array, &[what]);
+            // One number is typed by a person; a list may come from `zarr get`, which does not unpack either.
+            match self.value {
+                Some(_) => session.warn_about(&array, &[what]),
+                None => session.talk(&what),
+            }
         }
         let left = "what has been written stays, except in an archive; run the same command again to write all of it";
         interrupt::leaves(session, left);

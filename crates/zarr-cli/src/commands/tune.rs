@@ -119,7 +119,7 @@ impl Tune {
         }
         let unreadable = |why: String| {
             Failure::Usage(format!(
-                "--store {name}: {why}; expected s3 (for any object store, such as GCS and Azure), disk, or a file with a model"
+                "--store {name}: {why}; expected s3, disk, or a file with a model; s3 is for all object stores"
             ))
         };
         let size = fs::metadata(name).map_err(|e| unreadable(e.to_string()))?.len();

@@ -794,3 +794,89 @@ fn fixed_text_and_strings_are_compared_as_texts() {
         assert!(!found.text().contains("elements"), "{}", found.text());
     }
 }
+
+/// What a copy leaves out or cuts otherwise than the rest, so that coordinates do not fit, is told.
+#[test]
+fn coordinates_that_are_left_out_or_do_not_fit_are_told() {
+    let folder = Folder::new();
+    folder.good("create d.zarr/lon --shape 4 --dtype float64 --dims lon");
+    folder.good("create d.zarr/v --shape 4 --dtype float32 --dims lon");
+    folder.good("put d.zarr/lon --value 3");
+    folder.good("put d.zarr/v --value 3");
+    let told = folder.run("copy d.zarr a.zarr --select v");
+    assert!(told.err.contains("`--select lon` copies them, too"), "{}", told.err);
+    folder.good("copy d.zarr b.zarr --select v,lon");
+    let told = folder.run("copy d.zarr c.zarr --include v");
+    assert!(told.err.contains("`--include lon`"), "{}", told.err);
+    folder.good("copy d.zarr e.zarr --include v --exclude lon");
+    let told = folder.run("copy d.zarr f.zarr --region v=::-1");
+    assert!(told.err.contains("along the dimension `lon`"), "{}", told.err);
+    folder.good("copy d.zarr g.zarr --region v=::-1 --region lon=::-1");
+    // What is left out need not fit.
+    folder.good("create d.zarr/b/v --shape 1 --dtype float32 --dims lon");
+    folder.run("copy d.zarr h.zarr --region v=2:3 --exclude b");
+    assert!(folder.good("info h.zarr/v").text().contains("shape        1\n"));
+    let refused = folder.bad("copy d.zarr i.zarr --region v=2:3 --exclude **/v --exclude v", 2);
+    assert!(refused.contains("other options leave this array out"), "{refused}");
+}
+
+/// A selection of channels leaves labels, which have one of their own, whole.
+#[test]
+fn labels_are_kept_where_a_channel_is_selected() {
+    let folder = Folder::new();
+    let image = |name: &str| {
+        format!(
+            r#""multiscales":[{{"axes":[{{"name":"c","type":"channel"}},{{"name":"y","type":"space"}},{{"name":"x","type":"space"}}],"datasets":[{{"path":"{name}","coordinateTransformations":[{{"type":"scale","scale":[1,1,1]}}]}}]}}]"#
+        )
+    };
+    folder.good(&format!("create i.zarr --group --attr ome={{\"version\":\"0.5\",{},\"omero\":{{\"channels\":[{{\"label\":\"DAPI\"}},{{\"label\":\"GFP\"}}]}}}}", image("0")));
+    folder.good("create i.zarr/0 --shape 2,4,4 --dtype uint8 --dims c,y,x");
+    folder.good("create i.zarr/labels --group --attr ome={\"version\":\"0.5\",\"labels\":[\"n\"]}");
+    folder.good(&format!(
+        "create i.zarr/labels/n --group --attr ome={{\"version\":\"0.5\",\"image-label\":{{}},{}}}",
+        image("0")
+    ));
+    folder.good("create i.zarr/labels/n/0 --shape 1,4,4 --dtype uint32 --dims c,y,x");
+    let copied = folder.run("copy i.zarr g.zarr --sel c=GFP");
+    assert_eq!(copied.code, 0, "{}", copied.err);
+    for array in ["0", "labels/n/0"] {
+        assert!(folder.good(&format!("info g.zarr/{array}")).text().contains("1 × 4 × 4"));
+    }
+    // Where there are only labels, no channel is found.
+    let refused = folder.bad("copy i.zarr/labels l.zarr --sel c=GFP", 2);
+    assert!(refused.contains("no array has its coordinates"), "{refused}");
+}
+
+/// A coordinate whose chunks are lost, or of another length, is not said to be missing.
+#[test]
+fn why_coordinates_cannot_be_selected_is_told() {
+    let folder = Folder::new();
+    folder.good("create c.zarr/lat --shape 3 --dtype float64 --dims lat --fill NaN");
+    folder.good("create c.zarr/t --shape 3 --dtype float32 --dims lat");
+    let refused = folder.bad("get c.zarr/t --sel lat=59", 2);
+    assert!(refused.contains("all of its coordinates are missing"), "{refused}");
+    folder.run("resize c.zarr/t --shape 5");
+    let refused = folder.bad("get c.zarr/t --sel lat=59", 2);
+    assert!(
+        refused.contains("it has 5 positions, and /lat, which has its name, the shape [3]"),
+        "{refused}"
+    );
+}
+
+/// Nodes that were created after the metadata were consolidated are not passed over without a word.
+#[test]
+fn what_consolidated_metadata_do_not_name_is_told() {
+    let folder = Folder::new();
+    folder.good("create s.zarr/a --shape 4 --dtype int32");
+    folder.good("consolidate s.zarr");
+    let root = std::fs::read(folder.path("s.zarr/zarr.json")).unwrap();
+    folder.good("create s.zarr/b --shape 4 --dtype int32");
+    folder.good("resize s.zarr/a --shape 6");
+    // As another program leaves it.
+    folder.write("s.zarr/zarr.json", root);
+    for verb in ["ls", "info", "dump", "tree"] {
+        let told = folder.run(&format!("{verb} s.zarr"));
+        assert!(told.code == 0 && told.err.contains("/b: "), "{verb}: {}", told.err);
+    }
+    assert!(folder.run("dump s.zarr").err.contains("/a: its copy"));
+}

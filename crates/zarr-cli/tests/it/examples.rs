@@ -112,7 +112,9 @@ fn prepare(folder: &Folder) {
 fn with_coordinates(folder: &Folder) {
     let overwrite = "--overwrite --dtype float32";
     let cube = "--shape 100,20,30 --chunks 50,10,10 --dims time,lat,lon";
-    folder.good(&format!("create data.zarr --path temperature {cube} {overwrite}"));
+    // The coordinates that are there still have another length.
+    let created = folder.run(&format!("create data.zarr --path temperature {cube} {overwrite}"));
+    assert_eq!(created.code, 0, "{}", created.err);
     for (name, len, step) in [("time", 100, 1), ("lat", 20, 5), ("lon", 30, 5)] {
         let one = format!("--shape {len} --chunks {len} --dims {name} {overwrite}");
         folder.good(&format!("create data.zarr --path {name} {one}"));

@@ -80,3 +80,36 @@ fn attributes_that_were_set_after_a_migration_are_kept() {
     assert_eq!(folder.good("attrs a.zarr/t units").text(), "K\n");
     assert!(!folder.path("a.zarr/t/.zarray").exists());
 }
+
+/// A node inside a hierarchy would not be found there in another format, and a hierarchy that is not migrated yet is not finished.
+#[test]
+fn parts_and_unfinished_migrations_are_refused() {
+    let folder = Folder::new();
+    folder.good("create m.zarr/g/b --shape 4 --dtype int32 --format v2");
+    for part in ["m.zarr/g", "m.zarr/g/b"] {
+        let refused = folder.bad(&format!("migrate {part} --to v3"), 2);
+        assert!(refused.contains("a node inside a hierarchy"), "{refused}");
+    }
+    let refused = folder.bad("migrate m.zarr --to v3 --finish", 2);
+    assert!(refused.contains("run it again without `--finish` first"), "{refused}");
+    // Back again, before the old documents are gone.
+    folder.good("migrate m.zarr --to v3");
+    let back = folder.run("migrate m.zarr --to v2");
+    assert!(back.code == 0 && back.err.contains("wrote nothing"), "{}", back.err);
+    folder.run("migrate m.zarr --to v2 --finish");
+    assert!(folder.good("info m.zarr").text().contains("v2"));
+}
+
+/// NaN among the attributes that are consolidated does not look like a change.
+#[test]
+fn a_migration_with_nan_in_consolidated_metadata_is_finished() {
+    let folder = Folder::new();
+    folder.good("create n.zarr/a --shape 2 --dtype int32 --format v2");
+    folder.write("n.zarr/a/.zattrs", r#"{"a": NaN}"#);
+    folder.run("consolidate n.zarr");
+    for _ in 0..2 {
+        assert_eq!(folder.run("migrate n.zarr --to v3").code, 0);
+    }
+    let finished = folder.run("migrate n.zarr --to v3 --finish");
+    assert_eq!(finished.code, 0, "{}", finished.err);
+}

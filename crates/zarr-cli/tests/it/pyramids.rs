@@ -213,3 +213,31 @@ fn killed_pyramids_go_on() {
         });
     }
 }
+
+/// The elements of labels are names of objects: levels of them invent none.
+#[test]
+fn levels_of_labels_have_no_new_labels() {
+    let folder = Folder::new();
+    let image = r#"{"axes":[{"name":"y","type":"space"},{"name":"x","type":"space"}],"datasets":[{"path":"0","coordinateTransformations":[{"type":"scale","scale":[1,1]}]}]}"#;
+    for (place, labels, is_marked) in
+        [("a.zarr/n", None, true), ("b.zarr/labels/n", Some("b.zarr/labels"), false)]
+    {
+        if let Some(labels) = labels {
+            folder.good(&format!(
+                "create {labels} --group --attr ome={{\"version\":\"0.5\",\"labels\":[\"n\"]}}"
+            ));
+        }
+        let label = if is_marked { r#","image-label":{}"# } else { "" };
+        folder.good(&format!("create {place} --group --attr ome={{\"version\":\"0.5\"{label},\"multiscales\":[{image}]}}"));
+        folder
+            .good(&format!("create {place}/0 --shape 2,4 --chunks 1,2 --dtype uint32 --dims y,x"));
+        assert_eq!(
+            folder.feed(&format!("put {place}/0"), b"[[10,20,20,30],[10,20,40,30]]").code,
+            0
+        );
+        let refused = folder.bad(&format!("pyramid {place} --levels 2 --method mean"), 2);
+        assert!(refused.contains("labels that do not exist"), "{refused}");
+        folder.good(&format!("pyramid {place} --levels 2"));
+        assert_eq!(folder.good(&format!("get {place}/1 --format csv")).text(), "10,30\n");
+    }
+}

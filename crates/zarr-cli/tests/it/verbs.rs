@@ -437,10 +437,10 @@ fn a_hierarchy_is_erased_with_its_folder() {
         assert!(folder.path(&format!("{name}/notes.txt")).exists(), "{name}");
     }
     // The folder that one is in stays.
-    folder.good("create here/x --shape 2 --dtype uint8");
+    folder.good("create here.zarr/x --shape 2 --dtype uint8");
     let mut inside = folder.command("rm . --all");
-    assert!(inside.current_dir(folder.path("here")).status().unwrap().success());
-    assert!(folder.path("here").exists());
+    assert!(inside.current_dir(folder.path("here.zarr")).status().unwrap().success());
+    assert!(folder.path("here.zarr").exists());
 }
 
 /// Names in the metadata of images and in CF attributes that a rename or an erase leaves behind are told, with commands that mend
@@ -500,4 +500,93 @@ fn a_new_array_with_another_length_of_a_dimension_is_told() {
     let told = folder.run("create d.zarr/u --shape 9,2 --dtype float32 --dims time,other");
     assert!(told.err.contains("dimension `time` is 9 long here, but 6 in /time"), "{}", told.err);
     folder.good("create d.zarr/v --shape 6,2 --dtype float32 --dims time,other");
+}
+
+/// What is below an array are its chunks, and no node that an erase has left.
+#[test]
+fn nothing_below_an_array_is_erased() {
+    let folder = Folder::new();
+    for (name, options, below) in [
+        ("a.zarr", "", &["c", "c/0", "c/0/1"][..]),
+        ("b.zarr", "--format v2 --separator /", &["0", "0/1"]),
+        ("c.zarr", "--format draft-2020", &["c0", "c0/1"]),
+        ("d.zip", "", &["c", "c/0"]),
+    ] {
+        let create = format!("create {name} x --shape 4,4 --chunks 2,2 --dtype int32 {options}");
+        folder.good(&create);
+        folder.good(&format!("put {name} x --value 7"));
+        for consolidated in [false, true] {
+            if consolidated && !name.starts_with('c') {
+                folder.good(&format!("consolidate {name}"));
+            }
+            for path in below {
+                assert_ne!(folder.run(&format!("rm {name} --path x/{path}")).code, 0, "{path}");
+                assert_ne!(folder.run(&format!("rm {name}/x/{path}")).code, 0, "{path}");
+                let overwrite = format!("create {name} --path x/{path} --group --overwrite");
+                assert_ne!(folder.run(&overwrite).code, 0, "{path}");
+                let elements = folder.good(&format!("get {name} x --format csv"));
+                assert_eq!(elements.text(), "7,7,7,7\n".repeat(4), "{name} {path}");
+            }
+        }
+    }
+}
+
+/// Attributes that were text are not turned into numbers without a word, and a member that OME-Zarr 0.5 has in `ome` is not set beside it.
+#[test]
+fn attributes_keep_their_meaning_or_it_is_told() {
+    let folder = Folder::new();
+    folder.good("create d.zarr/t --shape 2 --dtype float32 --attr units=K");
+    let told = folder.run("attrs d.zarr/t --set units=1");
+    assert!(told.err.contains("`units` was text and becomes a number"), "{}", told.err);
+    folder.good("create i.zarr --group --attr ome={\"omero\":{\"channels\":[{\"label\":\"a\"}]}}");
+    let told = folder.bad("attrs i.zarr --set omero.channels.0.label=b", 1);
+    assert!(told.contains("did you mean `ome.omero.channels.0.label`?"), "{told}");
+    folder.good("attrs i.zarr --set ome.omero.channels.0.label=b");
+    assert_eq!(folder.good("attrs i.zarr ome.omero.channels.0.label").text(), "b\n");
+}
+
+/// xarray opens an array of v3 only with `_FillValue` in its own form (base64 of a double).
+#[test]
+fn fill_attributes_are_written_as_xarray_takes_them() {
+    let folder = Folder::new();
+    folder.good("create d.zarr/t --shape 2 --dtype float32 --dims x --attr _FillValue=-999");
+    let expected = "AAAAAAA4j8A=\n";
+    assert_eq!(folder.good("attrs d.zarr/t _FillValue").text(), expected);
+    folder.good("attrs d.zarr/t --delete _FillValue");
+    folder.good("attrs d.zarr/t --set _FillValue=-999");
+    assert_eq!(folder.good("attrs d.zarr/t _FillValue").text(), expected);
+    folder.good("create d.zarr/n --shape 2 --dtype int16 --dims x --attr _FillValue=-999");
+    assert_eq!(folder.good("attrs d.zarr/n _FillValue").text(), "-999\n");
+    folder.good("create v2.zarr/t --format v2 --shape 2 --dtype float32 --attr _FillValue=-999");
+    assert_eq!(folder.good("attrs v2.zarr/t _FillValue").text(), "-999\n");
+    assert!(!folder.good("validate d.zarr").text().contains("fill_attribute"));
+    // Another program wrote it as a number.
+    let document = folder.path("d.zarr/t/zarr.json");
+    let text = std::fs::read_to_string(&document).unwrap();
+    std::fs::write(&document, text.replace("\"AAAAAAA4j8A=\"", "-999.0")).unwrap();
+    let found = folder.good("validate d.zarr");
+    assert!(found.text().contains("note: /t, `t/zarr.json`: fill_attribute: "), "{}", found.text());
+}
+
+/// Numbers that are put into an array of packed ones are told to be stored as they are.
+#[test]
+fn packed_arrays_say_that_numbers_are_not_packed() {
+    let folder = Folder::new();
+    folder.good("create d.zarr/t --shape 2 --dtype int16 --dims x --attr scale_factor=0.5");
+    let told = folder.run("put d.zarr/t --value 290");
+    assert!(told.code == 0 && told.err.contains("`scale_factor`"), "{}", told.err);
+    let told = folder.feed("put d.zarr/t", b"[1, 2]");
+    assert!(told.code == 0 && told.err.is_empty(), "{}", told.err);
+}
+
+/// The root's document is written back as that of a group: nodes are below it.
+#[test]
+fn a_lost_root_is_repaired() {
+    let folder = Folder::new();
+    folder.good("create r.zarr/t --shape 4 --dtype float32");
+    std::fs::remove_file(folder.path("r.zarr/zarr.json")).unwrap();
+    assert!(folder.run("validate r.zarr").text().contains("`zarr repair --apply` writes it"));
+    folder.good("repair r.zarr --apply");
+    folder.good("validate r.zarr");
+    assert_eq!(folder.good("ls r.zarr").text(), "t\n");
 }

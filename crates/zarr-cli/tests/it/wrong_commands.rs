@@ -207,7 +207,7 @@ const COMMANDS: &[(&str, &str)] = &[
         "join coordinates with commas, as in `--sel lat=50,lon=10`",
     ),
     ("get ocean.zarr/temperature --sel lat=10 lat=20 time=0", "join coordinates with commas"),
-    ("get ocean.zarr/temperature --sel time=0", "select by position, with --by-name or --region"),
+    ("get ocean.zarr/temperature --sel time=0", "select by position, with --region"),
     ("get ocean.zarr/temperature out.csv", "to write a file, pass `--output out.csv`"),
     ("plot ocean.zarr/temperature map.png", "to write a file, pass `--output map.png`"),
     ("plot ocean.zarr/temperature --vmin 240 --vmax 310", "did you mean `--range 240,310`"),

@@ -51,10 +51,12 @@ impl Axis {
                 let why = match &self.unfit {
                     Some((path, shape)) => format!(
                         "it has {} positions, and {path}, which has its name, the shape {shape:?}: these are not its coordinates; select by \
-                         position",
+                         position, with --region",
                         self.len
                     ),
-                    None => "no array has its coordinates; select by position".into(),
+                    None => {
+                        "no array has its coordinates; select by position, with --region".into()
+                    }
                 };
                 return Err(self.refusal(why).into());
             }

@@ -9,7 +9,7 @@ use zarr_core::grid::{RegularGrid, default_chunk_shape_named};
 use zarr_core::metadata::ArrayMetadata;
 use zarr_core::{
     AccessError, Array, Dialect, Error, ErrorKind, Group, Hierarchy, Json, Node, NodePath, Object,
-    Result,
+    OpenOptions, Result,
 };
 
 use super::gaussian::MAX_FACTOR;
@@ -21,6 +21,7 @@ use super::journal::Journal;
 use super::tiles::{Lengths, Tiles, levels};
 use super::{PyramidConvention, PyramidMethod, PyramidOptions, PyramidRounding, geo_plan};
 use crate::size::byte_count;
+use crate::target::hierarchy_above;
 
 /// The most elements of the base that one element of a level may cover: so many 32-bit integers are added up in 64 bits.
 const MAX_BLOCK: u64 = 1 << 31;
@@ -263,9 +264,21 @@ fn is_label(group: &Group) -> bool {
     if image::is_label(group.attributes()) {
         return true;
     }
-    let above = group.path().parent().and_then(|above| group.hierarchy().group(&above).ok());
+    let hierarchy = group.hierarchy();
+    let (hierarchy, path) = if group.path().is_root() {
+        // A group that was opened by its own path is the root of its hierarchy.
+        let mut options = OpenOptions::new(hierarchy.registry().clone());
+        options.options = hierarchy.options().clone();
+        match hierarchy_above(&hierarchy.store().name(), &options) {
+            Some(found) => found,
+            None => return false,
+        }
+    } else {
+        (hierarchy.clone(), group.path().clone())
+    };
+    let above = path.parent().and_then(|above| hierarchy.group(&above).ok());
     let names = above.map(|above| Image::labels(above.attributes())).unwrap_or_default();
-    names.iter().any(|name| group.path().name() == Some(name))
+    names.iter().any(|name| path.name() == Some(name))
 }
 
 /// How the levels of labels are made: elements are names of objects, of which no mean can be taken.
