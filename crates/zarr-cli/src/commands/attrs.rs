@@ -21,7 +21,7 @@ Examples:
   zarr attrs data.zarr --path temperature --set units=kelvin \\
       --set 'valid_range=[0,400]'
   zarr attrs data.zarr --path temperature --delete units --json
-  zarr attrs cells.ome.zarr --set ome.multiscales.0.name=cells",
+  zarr attrs cells.ome.zarr --set ome.omero.channels.0.label=DAPI",
     after_long_help = crate::details("\
 A KEY may lead into an attribute by the names of members and the places of items, with periods between them; an attribute whose
 name has these periods comes first. A value is JSON, otherwise a string. With KEY, the exit code is 1 if the attribute does not exist.

@@ -83,6 +83,7 @@ fn prepare(folder: &Folder) {
     for target in ["cells.ome.zarr", "big.ome.zarr", "plate.zarr/A/1/0"] {
         image(folder, target, &[40, 50], &[8, 8]);
     }
+    folder.good(r#"attrs cells.ome.zarr --set ome.omero={"channels":[{"color":"00FF00"}]}"#);
     image(folder, "brain.ome.zarr", &[1, 8, 40, 50], &[1, 4, 8, 8]);
     array("scan.zarr", "0", "--shape 1,2,20,30 --chunks 1,1,20,30");
     let cube = "--path cube --shape 64,64,64 --chunks 1,64,64 --dtype int8";

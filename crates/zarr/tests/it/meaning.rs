@@ -516,6 +516,6 @@ fn a_chunk_shape_for_no_array_is_an_error() -> Result<()> {
     let progress = zarr::tools::copy(&root, &target, path("/"), &with(&[2, 2]))?;
     assert_eq!(target.array(path("/plane"))?.chunk_shape(), Some(vec![2, 2]));
     assert_eq!(target.array(path("/line"))?.chunk_shape(), Some(vec![4]));
-    assert!(progress.notes[0].starts_with("/line: has 1 axes"), "{:?}", progress.notes);
+    assert!(progress.notes[0].starts_with("/line: has 1 axis, not 2"), "{:?}", progress.notes);
     Ok(())
 }
