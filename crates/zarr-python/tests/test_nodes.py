@@ -441,3 +441,20 @@ def test_consolidated_copies_follow_a_node_that_is_created_anew_by_its_url(tmp_p
         zarrkit.create(url, shape=(6,), chunks=(3,), dtype="f8", overwrite=True)
         assert zarrkit.open(root, consolidated=True)["g/x"].shape == (6,), url
         assert zarr.open_consolidated(root)["g/x"].shape == (6,), url
+
+
+def test_a_group_that_was_opened_read_only_moves_nothing(tmp_path):
+    zarrkit.create(tmp_path / "d.zarr" / "t", data=np.arange(3))
+    with pytest.raises(zarrkit.ReadOnlyError, match="opened read-only"):
+        zarrkit.open(tmp_path / "d.zarr").move("t", "u")
+    assert sorted(zarrkit.open(tmp_path / "d.zarr")) == ["t"]
+    zarrkit.open(tmp_path / "d.zarr", "r+").move("t", "u")
+    assert sorted(zarrkit.open(tmp_path / "d.zarr")) == ["u"]
+
+
+def test_functions_of_zarr_python_take_a_place_first(tmp_path):
+    place = str(tmp_path / "d.zarr")
+    assert zarrkit.zeros(f"{place}/a", shape=(2, 3), dtype="i4").shape == (2, 3)
+    assert zarrkit.ones(tmp_path / "d.zarr" / "b", (4,))[...].tolist() == [1, 1, 1, 1]
+    assert zarrkit.full(f"{place}/c", (2,), 7)[...].tolist() == [7, 7]
+    assert zarrkit.zeros((2,), store=f"{place}/d").shape == (2,)

@@ -7,7 +7,7 @@ use zarr::{Array, ErrorKind, Json, Node, NodeKind, NodePath, Object};
 use zarr_plot::meaning::{Meaning, MissingRule, TimeUnits, axes_of};
 use zarr_plot::stats::{
     Bins, ByArea, Found, Histogram, Numbers, Request, Statistics, Texts, statistics,
-    statistics_along, statistics_by_area, statistics_by_chunk,
+    statistics_along, statistics_along_by_area, statistics_by_area, statistics_by_chunk,
 };
 
 use super::checksum::Checked;
@@ -32,7 +32,7 @@ Examples:
       --format npy > by-time-and-lat.npy
   zarr stats data.zarr --path temperature --quick=1 --percentile 2,98
   zarr stats data.zarr --path temperature --by-chunk
-  zarr stats data.zarr --path temperature --weights area
+  zarr stats data.zarr --path temperature --weights area --axis time
   zarr stats data.zarr",
     after_long_help = crate::details("\
 All elements are read, chunk by chunk, and the results are exact; they are the same for any number of threads.
@@ -82,11 +82,11 @@ pub(crate) struct Stats {
         conflicts_with_all = ["axis", "written", "by_chunk"]
     )]
     quick: Option<f64>,
-    /// Also print the mean and standard deviation weighted by area on Earth
+    /// Also print the mean and standard deviation weighted by area on Earth; with --axis time, for each time
     ///
     /// The weight of an element is the area of its cell: by the bounds of the latitude (CF) if there are any, otherwise by
-    /// its cosine. This reads the elements once more
-    #[arg(long, value_name = "WHAT", conflicts_with_all = ["axis", "by_chunk", "quick"])]
+    /// its cosine. Without --axis this reads the elements once more
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["by_chunk", "quick"])]
     weights: Option<Weights>,
     /// Compute statistics of each stored chunk or shard
     ///
@@ -256,7 +256,11 @@ impl Stats {
         let array = &session.in_its_hierarchy(&self.target, array, &session.options()?)?;
         let axes = stats_along::axes(&self.axis, array)?;
         let (meaning, found) = self.with_request(session, array, &self.which, |request| {
-            statistics_along(array, request, &axes)
+            if self.weights.is_some() {
+                statistics_along_by_area(array, request, &axes, &axes_of(array)?)
+            } else {
+                statistics_along(array, request, &axes)
+            }
         })?;
         let format = self.format.or(session.is_json().then_some(stats_along::Format::Json));
         let selected = self.which.of_target(session, &self.target, array)?.along();

@@ -98,8 +98,9 @@ pub(super) fn print(
         .map(|&axis| all[axis].name.clone().unwrap_or_else(|| format!("axis {axis}")))
         .collect::<Vec<_>>()
         .join(" ");
+    let (mean, std) = if found.by_area { ("area mean", "area std") } else { ("mean", "std") };
     let mut rows = vec![
-        [&*human::printable(&heading), "count", "missing", "NaN", "min", "max", "mean", "std", ""]
+        [&*human::printable(&heading), "count", "missing", "NaN", "min", "max", mean, std, ""]
             .map(str::to_owned),
     ];
     for (n, cell) in found.cells.iter().enumerate() {
@@ -131,7 +132,8 @@ fn csv(
         Some(name) => csv_text(name),
         None => csv_text(&format!("axis {axis}")),
     });
-    let columns = ["count", "missing", "nan", "min", "max", "mean", "std"].map(str::to_owned);
+    let (mean, std) = if found.by_area { ("area_mean", "area_std") } else { ("mean", "std") };
+    let columns = ["count", "missing", "nan", "min", "max", mean, std].map(str::to_owned);
     writeln!(out, "{}", names.chain(columns).collect::<Vec<_>>().join(","))?;
     for (n, cell) in found.cells.iter().enumerate() {
         let value = |value: Option<ScalarValue>| {

@@ -56,6 +56,26 @@ fn statistics_are_weighted_by_area() {
         "{}",
         text.text()
     );
+    // For each time: (0.5 · 4 + 10 + 0.5 · 16) / 4, and without the NaN (0 + 2 + 0.5 · 8) / 3.
+    folder.good(
+        "create d.zarr --path s --shape 2,3,2 --chunks 1,2,2 --dtype float32 --dims time,lat,lon",
+    );
+    let elements = b"[[[1,3],[5,5],[7,9]],[[0,0],[\"NaN\",2],[4,4]]]";
+    assert_eq!(folder.feed("put d.zarr --path s", elements).code, 0);
+    let lines = folder.good("stats d.zarr/s --axis time --weights area --format csv");
+    let lines: Vec<&str> = lines.text().lines().collect();
+    assert_eq!(lines[0], "time,count,missing,nan,min,max,area_mean,area_std");
+    assert!(
+        lines[1].starts_with("0,6,0,0,1,9,5,") && lines[2].starts_with("1,5,0,1,0,4,2,"),
+        "{lines:?}"
+    );
+    let json = folder.good("stats d.zarr/s --axis lon,time --weights area --json").json();
+    assert_eq!(json["weights"].as_str(), Some("area"));
+    // Of each time and longitude: (0.5 · 1 + 5 + 0.5 · 7) / 2 and so on.
+    assert_eq!(json["mean"].to_string(), "[4.5,5.5,1.3333333333333333,2.0]");
+    assert_eq!(json["count"].to_string(), "[3,3,2,3]");
+    let refused = folder.bad("stats d.zarr/s --axis lat --weights area", 2);
+    assert!(refused.contains("have the same weight"), "{refused}");
     folder.good("create d.zarr --path plain --shape 3,2 --dtype float32");
     let none = folder.run("stats d.zarr --path plain --weights area");
     assert_eq!(none.code, 2);

@@ -23,6 +23,8 @@ pub struct AlongAxes {
     pub shape: Vec<u64>,
     /// One for each combination of coordinates, in C order.
     pub cells: Vec<Cell>,
+    /// Whether means and standard deviations are weighted by the areas of cells on Earth.
+    pub by_area: bool,
 }
 
 /// What is known of the elements at one coordinate. See [`super::Numbers`].
@@ -50,6 +52,25 @@ pub struct Cell {
 /// [`zarr_core::AccessError::Argument`] for axes that the array does not have, for elements that are no real numbers, and where the
 /// results take more than [`Request::memory`]; as [`super::statistics`].
 pub fn statistics_along(array: &Array, request: &Request<'_>, axes: &[usize]) -> Result<AlongAxes> {
+    let Tallies { axes, shape, tallies } = tallies_along(array, request, axes)?;
+    let cells = tallies.iter().map(|tally| Cell::of(tally, &request.meaning, request.ddof));
+    Ok(AlongAxes { axes, shape, cells: cells.collect(), by_area: false })
+}
+
+/// What is known of the elements for each coordinate of some axes, in C order.
+pub(super) struct Tallies {
+    /// In the order of the array.
+    pub axes: Vec<usize>,
+    pub shape: Vec<u64>,
+    pub tallies: Vec<Tally>,
+}
+
+/// Counts the elements of an array for each coordinate of `axes`.
+pub(super) fn tallies_along(
+    array: &Array,
+    request: &Request<'_>,
+    axes: &[usize],
+) -> Result<Tallies> {
     let plan = Plan::new(array, request.axes.clone())?;
     plan.check_chunks()?;
     let mut axes = axes.to_vec();
@@ -75,8 +96,8 @@ pub fn statistics_along(array: &Array, request: &Request<'_>, axes: &[usize]) ->
     let (column, scalar) = only_column(&plan, request)?;
     let job =
         AlongJob { plan: &plan, column: &column, request, axes: &axes, cells: cells as usize };
-    let cells = dispatch(scalar, job).ok_or_else(|| no_numbers(&plan))??;
-    Ok(AlongAxes { axes, shape, cells })
+    let tallies = dispatch(scalar, job).ok_or_else(|| no_numbers(&plan))??;
+    Ok(Tallies { axes, shape, tallies })
 }
 
 /// The column of elements that are numbers.
@@ -103,9 +124,9 @@ struct AlongJob<'a, 'r> {
 }
 
 impl Job for AlongJob<'_, '_> {
-    type Output = Result<Vec<Cell>>;
+    type Output = Result<Vec<Tally>>;
 
-    fn run<T: Number>(self) -> Result<Vec<Cell>> {
+    fn run<T: Number>(self) -> Result<Vec<Tally>> {
         let meaning: &Meaning = &self.request.meaning;
         let rule = Rule::<T>::new(&meaning.missing, &self.plan.cancel);
         let numerical = Numerical {
@@ -157,7 +178,7 @@ impl Job for AlongJob<'_, '_> {
                 }
             },
         )?;
-        Ok(all.iter().map(|tally| Cell::of(tally, meaning, self.request.ddof)).collect())
+        Ok(all)
     }
 }
 
@@ -220,13 +241,14 @@ fn offsets(shape: &[u64], axes: &[usize]) -> Vec<usize> {
 }
 
 impl AlongAxes {
-    /// `{"axes", "shape", "count", "missing", "nan", "min", "max", "mean", "std"}`: lists in C order of the axes; null where nothing
-    /// is valid.
+    /// `{"axes", "shape", "weights", "count", "missing", "nan", "min", "max", "mean", "std"}`: lists in C order of the axes; null where
+    /// nothing is valid. `weights` is `"area"`, or null where all elements count alike.
     pub fn to_json(&self) -> Json {
         let axes: Vec<u64> = self.axes.iter().map(|&axis| axis as u64).collect();
         Object::new()
             .with("axes", &axes[..])
             .with("shape", &self.shape[..])
+            .with("weights", if self.by_area { Json::from("area") } else { Json::Null })
             .with("count", self.list(|cell| cell.count.into()))
             .with("missing", self.list(|cell| cell.missing.into()))
             .with("nan", self.list(|cell| cell.nan.into()))

@@ -48,7 +48,7 @@ use self::ranks::{Counts, between, numbers_of, position};
 use self::scan::{Class, Number, Rule, scan};
 use self::tally::{Place, Tally};
 pub use self::texts::Texts;
-pub use self::weighted::{ByArea, statistics_by_area};
+pub use self::weighted::{ByArea, statistics_along_by_area, statistics_by_area};
 use crate::meaning::{Affine, Meaning, TimeUnits, units_of_numpy};
 
 /// What is to be found out.

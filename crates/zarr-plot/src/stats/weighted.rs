@@ -2,10 +2,12 @@
 
 use zarr_core::{Array, Json, NodePath, Object, Result};
 
+use super::along::{AlongAxes, Cell, Tallies, statistics_along, tallies_along};
 use super::json::float;
-use super::{Request, statistics_along};
+use super::tally::Tally;
+use super::{Request, argument};
 use crate::meaning::Axis;
-use crate::meaning::geo::area_weights;
+use crate::meaning::geo::{AreaWeights, area_weights};
 
 /// What is known of an array's elements by the areas of their cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,25 +41,90 @@ pub fn statistics_by_area(array: &Array, request: &Request<'_>, axes: &[Axis]) -
         ..request.clone()
     };
     let along = statistics_along(array, &rows, &[found.axis])?;
-    let selected = request.axes.as_ref().and_then(|axes| axes.get(found.axis));
-    let mut rows = Vec::with_capacity(along.cells.len());
-    for (n, cell) in along.cells.iter().enumerate() {
+    let cells = along.cells.iter().enumerate().map(|(n, cell)| (found.weight(request, n), cell));
+    let (mean, std) = weighted(&cells.collect::<Vec<_>>());
+    Ok(ByArea { axis: found.axis, bounds: found.bounds, mean, std })
+}
+
+/// As [`statistics_along`], with the mean and the standard deviation of each cell weighted as those of [`statistics_by_area`]: the mean
+/// over the Earth for each time, if `axes` is that of time. `of` are all axes of the array.
+///
+/// # Errors
+/// [`zarr_core::AccessError::Argument`] if no axis of the array is latitude, or if it is one of `axes`; as [`statistics_along`].
+pub fn statistics_along_by_area(
+    array: &Array,
+    request: &Request<'_>,
+    axes: &[usize],
+    of: &[Axis],
+) -> Result<AlongAxes> {
+    let found = area_weights(of)?;
+    if axes.contains(&found.axis) {
+        let why = "all elements at a latitude have the same weight: name other axes, such as time";
+        return Err(argument(why.into()));
+    }
+    let fine: Vec<usize> = axes.iter().copied().chain([found.axis]).collect();
+    let Tallies { axes: fine, shape, mut tallies } = tallies_along(array, request, &fine)?;
+    let at = fine.iter().position(|&axis| axis == found.axis).unwrap_or_default();
+    // In C order, a cell at a latitude is `inner` behind that at the latitude before.
+    let inner: usize = shape[at + 1..].iter().product::<u64>() as usize;
+    let rows = shape[at] as usize;
+    let others = shape.iter().enumerate().filter(|(axis, _)| *axis != at);
+    let count = others.map(|(_, &len)| len as usize).product();
+    let meaning = &request.meaning;
+    let mut cells = Vec::with_capacity(count);
+    for n in 0..count {
+        let first = n / inner.max(1) * inner * rows + n % inner.max(1);
+        let places = (0..rows).map(|row| first + row * inner);
+        let of_rows: Vec<Cell> =
+            places.clone().map(|place| Cell::of(&tallies[place], meaning, 0)).collect();
+        let (mean, std) = weighted(
+            &of_rows
+                .iter()
+                .enumerate()
+                .map(|(row, cell)| (found.weight(request, row), cell))
+                .collect::<Vec<_>>(),
+        );
+        let mut whole: Option<Tally> = None;
+        for place in places {
+            let row = std::mem::replace(&mut tallies[place], Tally::empty::<u8>());
+            match &mut whole {
+                Some(whole) => whole.merge(row),
+                None => whole = Some(row),
+            }
+        }
+        let whole = whole.unwrap_or_else(Tally::empty::<u8>);
+        cells.push(Cell { mean, std, ..Cell::of(&whole, meaning, request.ddof) });
+    }
+    let (mut axes, mut shape) = (fine, shape);
+    axes.remove(at);
+    shape.remove(at);
+    Ok(AlongAxes { axes, shape, cells, by_area: true })
+}
+
+impl AreaWeights {
+    /// The weight of the `n`th selected position along the latitude.
+    fn weight(&self, request: &Request<'_>, n: usize) -> f64 {
+        let selected = request.axes.as_ref().and_then(|axes| axes.get(self.axis));
         let position = selected.map_or(n as u64, |along| along.at(n as u64));
         let position = usize::try_from(position).ok();
-        let weight = position.and_then(|at| found.weights.get(at)).copied().unwrap_or(0.0);
-        let by = weight * cell.count as f64;
-        if by > 0.0 {
-            rows.push((by, cell));
-        }
+        position.and_then(|at| self.weights.get(at)).copied().unwrap_or(0.0)
     }
+}
+
+/// Mean and standard deviation of the elements of some rows, each of which has a weight for every element. NaN of nothing.
+fn weighted(rows: &[(f64, &Cell)]) -> (f64, f64) {
+    let rows: Vec<(f64, &Cell)> = rows
+        .iter()
+        .map(|&(weight, cell)| (weight * cell.count as f64, cell))
+        .filter(|(by, _)| *by > 0.0)
+        .collect();
     let all: f64 = rows.iter().map(|(by, _)| by).sum();
     let mean = rows.iter().map(|(by, cell)| by * cell.mean).sum::<f64>() / all;
     let squares = rows.iter().map(|(by, cell)| {
         let away = cell.mean - mean;
         by * (cell.std * cell.std + away * away)
     });
-    let std = (squares.sum::<f64>() / all).sqrt();
-    Ok(ByArea { axis: found.axis, bounds: found.bounds, mean, std })
+    (mean, (squares.sum::<f64>() / all).sqrt())
 }
 
 impl ByArea {

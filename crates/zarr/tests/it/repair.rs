@@ -613,3 +613,85 @@ fn no_document_in_the_quarantine_is_called_like_one() {
         assert!(nodes.collect::<Vec<_>>().iter().all(|path| !path.contains("quarantine")));
     }
 }
+
+/// A group whose document is lost is written back, but not where chunks are beside its nodes: it was an array then, or its nodes are not
+/// where they belong.
+#[test]
+fn no_group_is_written_where_chunks_are() {
+    for (at, chunk) in [("", "c/0"), ("g/", "g/c/0")] {
+        for has_chunk in [false, true] {
+            let place = Place::new("memory");
+            place.with_arrays(Dialect::V3, ["g/one", "two"]);
+            let lost = format!("{at}zarr.json");
+            place.change(|store| {
+                store.erase(&key(&lost)).expect("erased");
+                if has_chunk {
+                    set(store, chunk, b"chunk");
+                }
+            });
+            let before = place.values();
+            place.repair(&RepairOptions::new().apply(true));
+            let after = place.values();
+            assert_eq!(after.contains_key(&lost), !has_chunk, "{lost}: {:?}", after.keys());
+            assert_all_kept(&before, &after, &lost);
+            assert!(after.contains_key(chunk) == has_chunk, "{:?}", after.keys());
+        }
+    }
+}
+
+/// Where two groups have different copies of a lost document, that of the outermost is written: it is the one that readers use.
+#[test]
+fn of_two_copies_the_outermost_is_written() {
+    for dialect in [Dialect::V2, Dialect::V3] {
+        let place = Place::new("memory");
+        let names = place.with_arrays(dialect, ["g/one", "g/two"]);
+        let open = zarr::open_rw(&place.url).expect("opened").into_group().expect("a group");
+        open.hierarchy().consolidate().expect("consolidated");
+        open.group("g").expect("a group").consolidate().expect("consolidated");
+        let inner = if dialect == Dialect::V2 { "g/.zmetadata" } else { "g/zarr.json" };
+        let original = place.values()[&names[0]].clone();
+        place.change(|store| {
+            edit(store, inner, |bytes| {
+                let text = String::from_utf8(bytes.clone()).expect("text");
+                let start = text.find("one").expect("a copy");
+                let (head, tail) = text.split_at(start);
+                let tail = tail.replacen("[4]", "[8]", 1).replacen("[\n", "[", 1);
+                *bytes = format!("{head}{tail}").into_bytes();
+            });
+            store.erase(&key(&names[0])).expect("erased");
+        });
+        place.repair(&RepairOptions::new().apply(true));
+        let written = String::from_utf8(place.values()[&names[0]].clone()).expect("text");
+        let shape = |text: &str| {
+            let rest = &text[text.find("\"shape\"").expect("a shape")..];
+            rest.split(['[', ']']).nth(1).expect("a list").trim().to_owned()
+        };
+        let original = String::from_utf8(original).expect("text");
+        assert_eq!(shape(&written), shape(&original), "{dialect:?}: {written}");
+    }
+}
+
+/// Consolidated metadata that are made again are kept first.
+#[test]
+fn copies_that_are_made_again_are_kept() {
+    for (dialect, holder) in [(Dialect::V3, "zarr.json"), (Dialect::V2, ".zmetadata")] {
+        let place = Place::new("memory");
+        fill(&place, dialect);
+        place.change(|store| {
+            edit(store, document(dialect), |bytes| {
+                let text = String::from_utf8(bytes.clone()).expect("text");
+                let at = text.find("\"shape\"").expect("a shape");
+                let end = at + text[at..].find('6').expect("a length");
+                bytes[end] = b'5';
+            });
+        });
+        let before = place.values()[holder].clone();
+        let (_, steps) = place.repair(&RepairOptions::new().apply(true));
+        let after = place.values();
+        assert_ne!(after[holder], before, "{steps:?}");
+        let kept = after.iter().any(|(name, value)| {
+            name.starts_with(".zarr-quarantine/") && value.as_slice() == before
+        });
+        assert!(kept, "{dialect:?}: {steps:?} {:?}", after.keys());
+    }
+}

@@ -296,3 +296,61 @@ fn a_value_that_was_mended_meanwhile_stays() {
         assert!(!values.contains_key(&format!(".zarr-quarantine/{mended}")), "{kind}");
     }
 }
+
+/// So do documents: one that was to be corrected, and one that was to be restored from its consolidated copy.
+#[test]
+fn a_document_that_was_mended_meanwhile_stays() {
+    for kind in ["memory", "folder", "lmdb"] {
+        for dialect in [Dialect::V2, Dialect::V3] {
+            let place = Place::new(kind);
+            let names = place.with_arrays(dialect, ["one", "two"]);
+            let root = zarr::open_rw(&place.url).expect("opened").into_group().expect("a group");
+            let theirs: BTreeMap<String, Vec<u8>> = names
+                .iter()
+                .map(|name| {
+                    let text = String::from_utf8(place.values()[name].clone()).expect("text");
+                    (name.clone(), text.replacen("[4]", "[7]", 1).into_bytes())
+                })
+                .collect();
+            match dialect {
+                // No reader is sure of this version (a correction).
+                Dialect::V2 => place.change(|store| {
+                    for name in &names {
+                        edit(store, name, |bytes| {
+                            let text = String::from_utf8(bytes.clone()).expect("text");
+                            *bytes =
+                                text.replace("\"zarr_format\": 2", "\"zarr_format\": \"2\"").into();
+                        });
+                    }
+                }),
+                _ => {
+                    root.hierarchy().consolidate().expect("consolidated");
+                    root.hierarchy().flush().expect("flushed");
+                    place.change(|store| {
+                        for name in &names {
+                            edit(store, name, |bytes| bytes.truncate(bytes.len() / 2));
+                        }
+                    });
+                }
+            }
+            let (mut mended, mut states) = (None, BTreeMap::new());
+            let mut told = |step: &RepairStep| {
+                let Some(name) = step.key.clone() else { return };
+                if mended.is_none() {
+                    let other = names.iter().find(|other| **other != name).expect("two");
+                    place.change(|store| set(store, other, &theirs[other]));
+                    mended = Some(other.clone());
+                }
+                states.entry(name).or_insert(step.state);
+            };
+            let how = RepairOptions::new().apply(true);
+            zarr::tools::repair::repair(&place.url, "/", &repairs::options(), &how, &mut told)
+                .expect("done");
+            let mended = mended.expect("there was a step");
+            let what = format!("{kind} {dialect:?}: {states:?}");
+            assert_eq!(states.get(&mended), Some(&StepState::Overtaken), "{what}");
+            assert_eq!(place.values().get(&mended), theirs.get(&mended), "{what}");
+            assert!(states.values().any(|state| *state == StepState::Done), "{what}");
+        }
+    }
+}

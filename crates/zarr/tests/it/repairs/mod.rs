@@ -68,6 +68,21 @@ impl Place {
         store.flush().expect("flushed");
     }
 
+    /// Makes a hierarchy with two arrays of four integers; returns the keys of their documents.
+    pub fn with_arrays(&self, dialect: Dialect, names: [&str; 2]) -> [String; 2] {
+        let format = zarr::format::of_dialect(dialect);
+        let hierarchy =
+            Hierarchy::create(self.store(), format, &options().read_write()).expect("created");
+        for name in names {
+            let array = hierarchy.create_array(name).shape(&[4]).chunks(&[2]);
+            let array = array.data_type_named("int32").create().expect("created");
+            array.write(.., &[1, 2, 3, 4]).expect("written");
+        }
+        hierarchy.flush().expect("flushed");
+        let document = if dialect == Dialect::V2 { ".zarray" } else { "zarr.json" };
+        names.map(|name| format!("{name}/{document}"))
+    }
+
     pub fn repair(&self, how: &RepairOptions<'_>) -> (RepairReport, Vec<RepairStep>) {
         self.repair_through(&options(), how).expect("repaired")
     }
