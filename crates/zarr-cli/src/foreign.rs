@@ -42,7 +42,12 @@ pub(crate) fn tell_kept(session: &Session, path: &NodePath, kept: &[StoreKey]) {
     if kept.is_empty() {
         return;
     }
-    tell(session, path, kept, "--force erases them, too");
+    tell(
+        session,
+        path,
+        kept,
+        "the same command with --force would have erased them, too; now delete them with the tools of the store",
+    );
 }
 
 /// Names the files that look like chunks and stayed where a copy has replaced a node, though no array has them. Other files

@@ -513,30 +513,48 @@ fn refuse_overlap(coordinate: &Growth) -> Result<(), Failure> {
     };
     let end = coordinate.start;
     let old = numbers(&array.read_bytes(Region::new(iter::once(end.saturating_sub(2)..end)))?);
-    let new = numbers(&coordinate.read(Region::new(iter::once(0..coordinate.count.min(2))))?);
+    let new = numbers(&coordinate.read(Region::new(iter::once(0..coordinate.count)))?);
     let (Some(Some(last)), Some(Some(first))) = (old.last(), new.first()) else { return Ok(()) };
     // The direction of the old values, else that of the new ones; a single value behind a single one may lie on either side.
-    let goes_on = match step(&old).or(step(&new)) {
-        Some(step) if step > 0.0 => first > last,
-        Some(step) if step < 0.0 => first < last,
+    let direction = step(&old).or(step(new.get(..2).unwrap_or_default()));
+    let goes_on = |before: f64, after: f64| match direction {
+        Some(step) if step > 0.0 => after > before,
+        Some(step) if step < 0.0 => after < before,
         // Values that repeat have no direction.
         Some(_) => true,
-        None => first != last,
+        None => after != before,
     };
-    if goes_on {
-        return Ok(());
+    let mut before = *last;
+    let mut turned = None;
+    for value in new.iter().flatten() {
+        if !goes_on(before, *value) {
+            turned = Some((before, *value));
+            break;
+        }
+        before = *value;
     }
+    let Some((before, after)) = turned else { return Ok(()) };
     let shown = |number: f64| match meaning.time.and_then(|time| time.date(number)) {
         Some(date) => date.to_string(),
         None => Digits::Short.of_float(number),
     };
-    Err(Failure::Usage(format!(
-        "{}: it ends at {}, but the new values begin at {}, so they may have been appended already; `--allow-overlap` appends \
-         them anyway",
-        human::place(array.hierarchy(), array.path()),
-        shown(*last),
-        shown(*first)
-    )))
+    let place = human::place(array.hierarchy(), array.path());
+    // A value that equals the one before is the first new one where these begin anew.
+    let is_at_end = after == *first && before == *last;
+    Err(Failure::Usage(if is_at_end {
+        format!(
+            "{place}: it ends at {}, but the new values begin at {}, so they may have been appended already; `--allow-overlap` appends \
+             them anyway",
+            shown(before),
+            shown(after)
+        )
+    } else {
+        format!(
+            "{place}: the new values do not go on in its direction: {} comes after {}; `--allow-overlap` appends them anyway",
+            shown(after),
+            shown(before)
+        )
+    }))
 }
 
 /// The distance of two values, none if there are not two.

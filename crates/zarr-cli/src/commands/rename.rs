@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use zarr::stores::FilesystemStore;
-use zarr::tools::{CopyOptions, DiffOptions, Plan, Verify};
+use zarr::tools::{CopyOptions, Verify};
 use zarr::{
     AccessError, Array, Cause, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath, Object,
 };
@@ -26,8 +26,8 @@ Examples:
 In a folder, a node of v2 or v3 is a folder itself, and is renamed in one step. In archives, LMDB files, buckets and drafts, the
 node is copied, each chunk is read back and compared, and then the old node is erased; if the copy cannot keep something, the
 command fails. Files that are not Zarr's are moved, too. The old node is complete until the new one is. If the command is killed,
-run it again to continue. Missing groups above NEW are created, and consolidated metadata are updated. No other program may write
-to the node at the same time."))]
+run it again to continue; where both nodes are complete then, it says how to go on. Missing groups above NEW are created, and
+consolidated metadata are updated. No other program may write to the node at the same time."))]
 pub(crate) struct Rename {
     /// Path or URL of a hierarchy, or of a node inside
     #[arg(value_name = "TARGET")]
@@ -153,14 +153,9 @@ impl Rename {
             interrupt::leaves(session, left);
             folders.rename(&hierarchy, &new, self.care.sync)?;
         } else {
-            let is_copied = is_complete_copy(&hierarchy, &node, &new)?;
-            if !is_copied {
-                refuse_taken(&hierarchy, &old, &new)?;
-            }
+            refuse_taken(&hierarchy, &old, &new)?;
             interrupt::leaves(session, left);
-            if !is_copied {
-                copy(&node, &hierarchy, &new)?;
-            }
+            copy(&node, &hierarchy, &new)?;
             erase_old(session, &hierarchy, &old)?;
         }
         session.talk(&format!("{old} of {} is now {new}", hierarchy.store().name()));
@@ -476,17 +471,6 @@ fn copy(node: &Node, hierarchy: &Hierarchy, new: &NodePath) -> Result<(), Failur
     })?;
     hierarchy.flush()?;
     Ok(())
-}
-
-/// Whether the node at `new` is all that the old one is, with its files: a rename that was interrupted has copied it, and not yet erased
-/// the old one.
-fn is_complete_copy(hierarchy: &Hierarchy, old: &Node, new: &NodePath) -> Result<bool, Failure> {
-    let Ok(copy) = hierarchy.node(new) else { return Ok(false) };
-    if Plan::under_way(hierarchy, new)?.is_some() {
-        return Ok(false);
-    }
-    let exact = DiffOptions { bits: true, layout: true, ..DiffOptions::default() };
-    Ok(zarr::tools::diff(old, &copy, &exact)?.is_equal())
 }
 
 /// Erases the node of which there is a copy.

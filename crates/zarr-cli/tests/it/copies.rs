@@ -457,3 +457,35 @@ fn raw_bytes_that_few_programs_read_in_v3_are_named() {
     );
     folder.good("copy b c --to v3");
 }
+
+/// A second document of a node, of another format, is not left out without a word, with what it describes.
+#[test]
+fn second_documents_of_nodes_are_named() {
+    let folder = Folder::new();
+    folder.good("create m.zarr/a --shape 3 --dtype int32");
+    folder.good("create other.zarr/a --format v2 --shape 3 --dtype int32");
+    std::fs::copy(folder.path("other.zarr/a/.zarray"), folder.path("m.zarr/a/.zarray")).unwrap();
+    let told = folder.run("copy m.zarr n.zarr");
+    assert!(told.err.contains("`a/.zarray`: a second document of a node"), "{}", told.err);
+    assert_ne!(folder.run("copy m.zarr o.zarr --strict").code, 0);
+}
+
+/// A node that is like the one at the new path is another one all the same, and so is one behind a link.
+#[test]
+fn a_rename_takes_the_place_of_no_node() {
+    let folder = Folder::new();
+    folder.good("create r.zarr/a --shape 3 --dtype int32");
+    folder.good("create r.zarr/b --shape 3 --dtype int32");
+    assert!(folder.bad("rename r.zarr/a b", 2).contains("already exists"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("a", folder.path("r.zarr/c")).unwrap();
+        folder.bad("rename r.zarr/a c", 2);
+    }
+    folder.good("info r.zarr/a");
+    folder.good("info r.zarr/b");
+    folder.good("create z.zip a --shape 3 --dtype int32");
+    folder.good("create z.zip b --shape 3 --dtype int32");
+    assert!(folder.bad("rename z.zip/a b", 2).contains("already exists"));
+    folder.good("info z.zip a");
+}

@@ -880,3 +880,19 @@ fn what_consolidated_metadata_do_not_name_is_told() {
     }
     assert!(folder.run("dump s.zarr").err.contains("/a: its copy"));
 }
+
+/// Not only the first new coordinate goes on in the direction of the old ones.
+#[test]
+fn all_new_coordinates_go_on_in_the_direction_of_the_old() {
+    let folder = Folder::new();
+    for (n, new) in ["[3,0,1]", "[9,8,7]", "[5,5,6]"].iter().enumerate() {
+        for (name, values) in [("m", "[0,1,2]"), ("n", *new)] {
+            folder.good(&format!("create {name}{n}.zarr/t --shape 3 --dtype int64 --dims t"));
+            assert_eq!(folder.feed(&format!("put {name}{n}.zarr/t"), values.as_bytes()).code, 0);
+        }
+        let refused = folder.bad(&format!("append m{n}.zarr n{n}.zarr --axis t"), 2);
+        assert!(refused.contains("do not go on in its direction"), "{refused}");
+        assert_eq!(folder.good(&format!("get m{n}.zarr/t")).text(), "[0,1,2]\n");
+        folder.good(&format!("append m{n}.zarr n{n}.zarr --axis t --allow-overlap"));
+    }
+}

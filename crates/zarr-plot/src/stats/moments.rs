@@ -26,6 +26,21 @@ impl Twofold {
         Twofold { high, low: 0.0 }
     }
 
+    /// A product with what rounding cuts off it.
+    pub fn product(one: f64, other: f64) -> Twofold {
+        let high = one * other;
+        let low = one.mul_add(other, -high);
+        if low.is_finite() { Twofold { high, low } } else { Twofold::of(high) }
+    }
+
+    /// The mean of numbers with this sum, and what rounding has cut off it.
+    fn divided(self, count: u64) -> (f64, f64) {
+        let count = count as f64;
+        let mean = self.value() / count;
+        let rest = ((-mean).mul_add(count, self.high) + self.low) / count;
+        (mean, if rest.is_finite() { rest } else { 0.0 })
+    }
+
     /// The sum with a further number, whose rounding error is kept (Knuth's two-sum).
     pub fn plus(self, other: Twofold) -> Twofold {
         let high = self.high + other.high;
@@ -69,7 +84,9 @@ impl Moments {
                 Moments::Long { count: count + n, sum: sum + s, m2: chan(m2, count, q, n, delta) }
             }
             (Moments::Float { count, sum, m2 }, Moments::Float { count: n, sum: s, m2: q }) => {
-                let delta = sum.value() / count as f64 - s.value() / n as f64;
+                // Means that are close to each other differ in what rounding cuts off them.
+                let (one, other) = (sum.divided(count), s.divided(n));
+                let delta = (one.0 - other.0) + (one.1 - other.1);
                 Moments::Float {
                     count: count + n,
                     sum: sum.plus(s),
@@ -153,6 +170,31 @@ mod tests {
         assert_eq!(sum.value(), 2.0);
         let infinite = sum.plus(Twofold::of(f64::INFINITY)).plus(Twofold::of(1.0));
         assert_eq!(infinite.value(), f64::INFINITY);
+    }
+
+    /// Steps of 2^-20 around a thousand million are exact in f64; so are sums of their integers.
+    #[test]
+    fn the_deviation_of_numbers_far_from_zero_is_exact() {
+        let mut seed = 1u64;
+        let steps: Vec<i64> = (0..100_000)
+            .map(|_| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (seed >> 60) as i64
+            })
+            .collect();
+        let unit = 2f64.powi(-20);
+        let values: Vec<f64> = steps.iter().map(|&step| 1e9 + step as f64 * unit).collect();
+        let count = steps.len() as i128;
+        let sum: i128 = steps.iter().map(|&step| i128::from(step)).sum();
+        let squares: i128 = steps.iter().map(|&step| i128::from(step * step)).sum();
+        let expected = ((count * squares - sum * sum) as f64).sqrt() / count as f64 * unit;
+        for len in [777, 1024] {
+            let parts =
+                values.chunks(len).map(|part| <f64 as super::super::scan::Number>::tally(part).0);
+            let all = parts.reduce(Moments::merged).unwrap();
+            let error = (all.std(0) - expected).abs() / expected;
+            assert!(error < 1e-11, "{len}: {error}");
+        }
     }
 
     #[test]

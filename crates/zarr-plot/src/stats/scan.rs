@@ -313,16 +313,26 @@ macro_rules! floats {
                 rest.iter().for_each(|&value| sum = sum.plus(Twofold::of(value.into())));
                 let mean = sum.value() / values.len() as f64;
                 let mut squares = [0f64; LANES];
+                let mut drifts = [0f64; LANES];
                 for group in groups {
                     for n in 0..LANES {
                         let away = f64::from(group[n]) - mean;
                         squares[n] += away * away;
+                        drifts[n] += away;
                     }
                 }
                 let mut m2: f64 = squares.iter().sum();
+                let mut drift: f64 = drifts.iter().sum();
                 for &value in rest {
                     let away = f64::from(value) - mean;
                     m2 += away * away;
+                    drift += away;
+                }
+                // The sums above were rounded, and with them the mean: what numbers are off it on average corrects both.
+                let count = values.len() as f64;
+                if drift.is_finite() {
+                    sum = Twofold::product(mean, count).plus(Twofold::of(drift));
+                    m2 -= drift * (drift / count);
                 }
                 let (low, _) = ends!(&least[..]);
                 let (_, high) = ends!(&most[..]);
@@ -335,7 +345,7 @@ macro_rules! floats {
                 (Moments::Float { count: values.len() as u64, sum, m2 }, low, high)
             }
             fn repeated(self, count: u64) -> Moments {
-                let sum = Twofold::of(f64::from(self) * count as f64);
+                let sum = Twofold::product(f64::from(self), count as f64);
                 Moments::Float { count, sum, m2: 0.0 }
             }
         }

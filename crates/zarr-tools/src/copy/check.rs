@@ -223,6 +223,13 @@ pub(super) fn with_way_out(error: Error) -> Error {
             .into()
         }
         zarr_core::Cause::Metadata(MetadataError::CannotRepresent { what, .. })
+            if what.contains("transpose") =>
+        {
+            error.with_hint(
+                "`zarr copy --to zarr-v2` writes the elements without it; or leave the array out with `--skip-unsupported`",
+            )
+        }
+        zarr_core::Cause::Metadata(MetadataError::CannotRepresent { what, .. })
             if ["codec", "compress", "chunk"].iter().any(|word| what.contains(word)) =>
         {
             error.with_hint(WAYS_OUT)

@@ -85,6 +85,7 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<OtherFiles> {
         below_arrays: HashMap::new(),
         files: BTreeMap::new(),
         seen: BTreeSet::new(),
+        second: (0, None),
         found: OtherFiles::default(),
     };
     match walk.run() {
@@ -94,7 +95,14 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<OtherFiles> {
         }
         Err(e) => Err(e),
         Ok(()) => {
-            let Walk { files, mut found, .. } = walk;
+            let Walk { files, second, mut found, .. } = walk;
+            if let (count, Some(example)) = second {
+                let here = format.name();
+                found.lost.push(match count {
+                    1 => format!("`{example}`: a second document of a node, which readers of {here} ignore"),
+                    _ => format!("{count} second documents of nodes, such as `{example}`, which readers of {here} ignore"),
+                });
+            }
             found.is_partial = capabilities.lists_some;
             found.files = files.into_values().collect();
             Ok(found)
@@ -152,6 +160,8 @@ struct Walk<'a> {
     files: BTreeMap<String, OtherFile>,
     /// Links and folders that are told already.
     seen: BTreeSet<String>,
+    /// Documents of another dialect beside those of known nodes: how many, and the first of them.
+    second: (u64, Option<String>),
     found: OtherFiles,
 }
 
@@ -311,6 +321,17 @@ impl Walk<'_> {
             }
             let name = text.rsplit('/').next().unwrap_or_default();
             if is_document_name(name) {
+                let is_own =
+                    own.is_some() && folder == prefix.as_str() || self.folders.contains_key(folder);
+                let of_other = match self.format.dialect() {
+                    Dialect::V3 => [".zarray", ".zgroup"].contains(&name),
+                    Dialect::V2 => name == "zarr.json",
+                    _ => false,
+                };
+                if is_own && of_other {
+                    self.second.0 += 1;
+                    self.second.1.get_or_insert_with(|| text.to_owned());
+                }
                 continue;
             }
             if is_zarr_key(key) {

@@ -87,7 +87,7 @@ pub(super) fn plan(repair: &Repair<'_>, problems: &[Problem]) -> Result<Vec<Task
                 if !repair.is_open
                     && problem.path.is_root()
                     && problem.correction.is_some()
-                    && !problem.key.as_deref().is_some_and(is_of_orphans) =>
+                    && !was_array(problems, problem) =>
             {
                 tasks.push(missing_group(problem));
             }
@@ -433,6 +433,15 @@ fn is_chunk(repair: &Repair<'_>, problem: &Problem) -> bool {
 fn orphans(problems: &[Problem]) -> impl Iterator<Item = &str> {
     let orphans = problems.iter().filter(|problem| problem.kind == ProblemKind::OrphanedChunk);
     orphans.filter_map(|problem| problem.key.as_deref())
+}
+
+/// Whether chunks say that the missing document was one of an array.
+fn was_array(problems: &[Problem], group: &Problem) -> bool {
+    problems.iter().any(|other| {
+        other.kind == ProblemKind::MissingDocument
+            && other.key == group.key
+            && other.correction.is_none()
+    })
 }
 
 /// The task for a group whose document is missing.
