@@ -392,7 +392,7 @@ impl Group {
 
     /// Raises what a write would, if this group was opened read-only or its store cannot be written.
     fn _check_writeable(&self, py: Python<'_>) -> PyResult<()> {
-        self.call(py, |group| Ok(group.hierarchy().check_writeable()?))
+        self.call(py, |group| group.hierarchy().check_writeable())
     }
 
     /// Copies all documents of this group and of all below it to one place, so that readers need no others. Returns how many

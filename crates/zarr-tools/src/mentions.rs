@@ -28,7 +28,7 @@ pub fn mentions(hierarchy: &Hierarchy, path: &NodePath) -> Vec<Mention> {
     let mut found = Vec::new();
     for above in path.ancestors() {
         let Ok(group) = hierarchy.group(&above) else { continue };
-        for (attribute, name) in ome_names(&group.attributes()) {
+        for (attribute, name) in ome_names(group.attributes()) {
             if above.join(&name).is_ok_and(|named| named.is_within(path)) {
                 found.push(Mention { by: above.clone(), attribute, is_path: true, name });
             }

@@ -292,6 +292,27 @@ fn with_item(old: &Json, known: &str, path: &str, new: Option<&Json>) -> Result<
     }
 }
 
+fn show(attributes: &Object, json: bool, out: Out<'_>) -> Result<(), Failure> {
+    if json {
+        let standard = Json::from(attributes.clone()).into_standard();
+        return Ok(writeln!(out, "{standard:#}")?);
+    }
+    for (key, value) in attributes.iter() {
+        write!(out, "{key}: ")?;
+        show_value(value, json, out)?;
+    }
+    Ok(())
+}
+
+fn show_value(value: &Json, json: bool, out: Out<'_>) -> Result<(), Failure> {
+    match value {
+        Json::String(text) if !json => writeln!(out, "{text}")?,
+        value if json => writeln!(out, "{}", value.clone().into_standard())?,
+        value => writeln!(out, "{}", Digits::of_output().of_json(value))?,
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,25 +360,4 @@ mod tests {
         let named = with_member(&all, "a.b", Some(&3u64.into())).unwrap();
         assert_eq!((inside(&named, "a.b"), named.get("a")), (Ok(&Json::from(3u64)), all.get("a")));
     }
-}
-
-fn show(attributes: &Object, json: bool, out: Out<'_>) -> Result<(), Failure> {
-    if json {
-        let standard = Json::from(attributes.clone()).into_standard();
-        return Ok(writeln!(out, "{standard:#}")?);
-    }
-    for (key, value) in attributes.iter() {
-        write!(out, "{key}: ")?;
-        show_value(value, json, out)?;
-    }
-    Ok(())
-}
-
-fn show_value(value: &Json, json: bool, out: Out<'_>) -> Result<(), Failure> {
-    match value {
-        Json::String(text) if !json => writeln!(out, "{text}")?,
-        value if json => writeln!(out, "{}", value.clone().into_standard())?,
-        value => writeln!(out, "{}", Digits::of_output().of_json(value))?,
-    }
-    Ok(())
 }
