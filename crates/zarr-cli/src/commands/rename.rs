@@ -167,15 +167,21 @@ impl Rename {
     }
 }
 
-/// Waits for other renames in the same folder, and lets others wait until the file is dropped; `None` where no rename has to wait.
-/// Between the removal of consolidated metadata and their return, another rename would miss nodes, or bring back the copies of a node
-/// that is gone.
+/// Waits for other renames in the same folder or archive, and lets others wait until the file is dropped; `None` where no rename has to
+/// wait. Between the removal of consolidated metadata and their return, another rename would miss nodes, or bring back the copies of a
+/// node that is gone; in an archive, its copy would begin beside that of another one.
 fn turn(hierarchy: &Hierarchy) -> Result<Option<File>, Failure> {
     let name = hierarchy.store().name();
-    if !name.starts_with("file://") {
-        return Ok(None);
-    }
-    let store = FilesystemStore::from_url(&name).map_err(Error::from)?;
+    let folder = match name.split_once("://") {
+        Some(("file", _)) => name,
+        // An archive is replaced by a new one: what stays is the folder that it is in.
+        Some(("zip", path)) => {
+            let (folder, _) = path.rsplit_once('/').unwrap_or((".", path));
+            format!("file://{folder}")
+        }
+        _ => return Ok(None),
+    };
+    let store = FilesystemStore::from_url(&folder).map_err(Error::from)?;
     // Not every system opens folders, and not every file system has locks.
     let folder = File::open(store.root()).ok();
     Ok(folder.filter(|folder| folder.lock().is_ok()))

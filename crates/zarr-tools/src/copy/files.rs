@@ -60,9 +60,10 @@ pub(super) fn planned_files(
         arrays.filter(|path| copied.contains(path)).cloned().collect()
     };
     let wanted = Wanted { base, known: all, broken, nodes: &wanted, max_chunks };
-    let OtherFiles { mut files, hidden, lost, left_out, is_unknown, is_partial } =
+    let OtherFiles { mut files, hidden, lost, left_out, second, is_unknown, is_partial } =
         other_files::find(&wanted)?;
     told.not_kept.extend(hidden.into_iter().map(|(path, why)| format!("{path}: {why}")));
+    told.not_kept.extend(second);
     told.not_kept.extend(lost);
     told.notes.extend(left_out.into_iter().map(|what| format!("left out: {what}")));
     if is_unknown {

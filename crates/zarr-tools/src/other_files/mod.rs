@@ -43,6 +43,8 @@ pub(crate) struct OtherFiles {
     pub lost: Vec<String>,
     /// What is no part of the data, each with its place.
     pub left_out: Vec<String>,
+    /// That nodes have second documents, of another dialect.
+    pub second: Option<String>,
     /// Whether the store cannot list, so that nothing is known.
     pub is_unknown: bool,
     /// Whether the store may hide files, as web servers do in their indices.
@@ -98,9 +100,13 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Result<OtherFiles> {
             let Walk { files, second, mut found, .. } = walk;
             if let (count, Some(example)) = second {
                 let here = format.name();
-                found.lost.push(match count {
-                    1 => format!("`{example}`: a second document of a node, which readers of {here} ignore"),
-                    _ => format!("{count} second documents of nodes, such as `{example}`, which readers of {here} ignore"),
+                found.second = Some(match count {
+                    1 => format!(
+                        "`{example}`: a second document of a node, which readers of {here} ignore"
+                    ),
+                    _ => format!(
+                        "{count} second documents of nodes, such as `{example}`, which readers of {here} ignore"
+                    ),
                 });
             }
             found.is_partial = capabilities.lists_some;

@@ -274,7 +274,7 @@ mod tests {
             ("lat=1,lat=2", "duplicate axis `lat`"),
             ("lat=1,2", "`2` names no axis"),
             ("1,2", "2 lengths for 3 axes"),
-            ("maps", "1 lengths for 3 axes"),
+            ("maps", "1 length for 3 axes"),
             ("tile:0", "expected a side"),
             ("", "0 lengths for 3 axes"),
         ] {
