@@ -89,6 +89,7 @@ impl Logical {
     }
 
     /// Whether elements are texts of one size, and are not taken for texts of any.
+    #[cfg(feature = "nczarr")]
     pub fn has_fixed_text(&self) -> bool {
         let is_text = match self.stored_type {
             DataType::FixedBytes { len } | DataType::FixedUtf32 { len } => len > 1,
