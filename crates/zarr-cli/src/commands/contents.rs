@@ -9,7 +9,6 @@ use zarr_plot::meaning::{Field, Plate, fields_of_well};
 
 use crate::digits::Digits;
 use crate::human;
-#[cfg(feature = "plot")]
 use crate::json::or_null;
 
 /// Groups with more arrays are described by their names only: each array has a document to read.
