@@ -23,8 +23,8 @@ Examples:
   zarr attrs data.zarr --path temperature --delete units --json
   zarr attrs cells.ome.zarr --set ome.omero.channels.0.label=DAPI",
     after_long_help = crate::details("\
-A KEY may lead into an attribute by the names of members and the places of items, with periods between them; an attribute whose
-name has these periods comes first. A value is JSON, otherwise a string. With KEY, the exit code is 1 if the attribute does not exist.
+A KEY can address a value inside an attribute, as in omero.channels.0.label; an attribute with exactly that name takes
+precedence. A value is JSON, otherwise a string. With KEY, the exit code is 1 if the attribute does not exist.
 Numbers on a terminal have at most 8 significant digits; in a pipe and with --json they are as stored.
 Changes apply to the latest attributes, so that concurrent changes are not lost. After a change only
 --json prints the attributes."))]
@@ -119,13 +119,20 @@ impl Attrs {
             Node::Array(array) => Some(array),
             Node::Group(_) => None,
         };
+        let refusal = |why: String| {
+            let place = human::place(node.hierarchy(), node.path());
+            Failure::NoSuch(format!("{place}: {why}"))
+        };
+        // What cannot be done is refused before anything is written.
+        self.changed(&there).map_err(refusal)?;
         for (key, value) in &self.set {
             tell_other_type(session, &node, &there, key, value);
         }
-        // The attributes may have changed since they were read: what cannot be done then is told, and nothing is changed.
+        // Another program may change the attributes meanwhile, and the update is tried again with them: the last try counts.
         let mut refused = None;
         let after = node.update_attributes(|attributes| match self.changed(attributes) {
             Ok(changed) => {
+                refused = None;
                 *attributes = changed;
                 if let Some(array) = array
                     && self.set.iter().any(|(key, _)| key == FILL_VALUE)
@@ -137,8 +144,7 @@ impl Attrs {
             Err(why) => refused = Some(why),
         })?;
         if let Some(why) = refused {
-            let place = human::place(node.hierarchy(), node.path());
-            return Err(Failure::NoSuch(format!("{place}: {why}")));
+            return Err(refusal(why));
         }
         session.warn(node.hierarchy());
         if session.is_json() { show(&after, true, out) } else { Ok(()) }
