@@ -46,7 +46,7 @@ pub(crate) fn tell_kept(session: &Session, path: &NodePath, kept: &[StoreKey]) {
         session,
         path,
         kept,
-        "the same command with --force would have erased them, too; now delete them with the tools of the store",
+        "--force would have erased them, too; delete them with the tools of the store if you do not need them",
     );
 }
 

@@ -99,7 +99,7 @@ LINES = [
     ("zarrkit.copy('ocean.zarr', 'n.zarr', codec='zstd')", "did you mean 'codecs'?"),
     ("g[0]", "a member is chosen by its name"),
     ("zarrkit.open('ocean.zarr', zarr_format=2)", "did you mean 'dialect'?"),
-    ("zarrkit.open('ocean.zarr', dialect='v2')", "in another format than the one that was asked for"),
+    ("zarrkit.open('ocean.zarr', dialect='v2')", "but not in the format that was asked for"),
     ("g.create_group('n', attributes={'a': 1})", "did you mean 'attrs'?"),
     ("a.append(np.zeros(3), dim='time')", "did you mean 'axis'?"),
     ("zarrkit.copy('ocean.zarr', 'n.zarr', sel={'lat': 1})", "zarr copy SRC DST --sel"),

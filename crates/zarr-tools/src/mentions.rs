@@ -22,8 +22,8 @@ pub struct Mention {
 }
 
 /// The attributes that name a node or nodes below it: OME-Zarr's metadata of the groups above (levels of images, labels, wells of a
-/// plate and the images in them), and the CF attributes of the arrays in the same group (`coordinates`, `bounds`, `grid_mapping`, …).
-/// Nodes that cannot be read name nothing.
+/// plate and the images in them), and, in stores of this machine, the CF attributes of the arrays in the same group (`coordinates`,
+/// `bounds`, `grid_mapping`, …). Nodes that cannot be read name nothing.
 pub fn mentions(hierarchy: &Hierarchy, path: &NodePath) -> Vec<Mention> {
     let mut found = Vec::new();
     for above in path.ancestors() {
@@ -33,6 +33,10 @@ pub fn mentions(hierarchy: &Hierarchy, path: &NodePath) -> Vec<Mention> {
                 found.push(Mention { by: above.clone(), attribute, is_path: true, name });
             }
         }
+    }
+    // In a store far away each document is a request.
+    if !hierarchy.store().capabilities().local {
+        return found;
     }
     let parent = path.parent().and_then(|parent| hierarchy.group(&parent).ok());
     let siblings = parent.and_then(|parent| parent.members().ok()).unwrap_or_default();

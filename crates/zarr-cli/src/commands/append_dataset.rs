@@ -539,7 +539,7 @@ fn refuse_overlap(coordinate: &Growth) -> Result<(), Failure> {
         None => Digits::Short.of_float(number),
     };
     let place = human::place(array.hierarchy(), array.path());
-    // A value that equals the one before is the first new one where these begin anew.
+    // Where the first new value does not go on, the same part may have been appended before.
     let is_at_end = after == *first && before == *last;
     Err(Failure::Usage(if is_at_end {
         format!(

@@ -858,7 +858,9 @@ fn why_coordinates_cannot_be_selected_is_told() {
     folder.run("resize c.zarr/t --shape 5");
     let refused = folder.bad("get c.zarr/t --sel lat=59", 2);
     assert!(
-        refused.contains("it has 5 positions, and /lat, which has its name, the shape [3]"),
+        refused.contains(
+            "its length is 5, but /lat, which should have its coordinates, has the shape [3]"
+        ),
         "{refused}"
     );
 }

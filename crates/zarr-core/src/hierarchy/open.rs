@@ -369,7 +369,7 @@ fn what_is_there(url: &str) -> Option<String> {
             documents.iter().find(|name| std::path::Path::new(path).join(name).is_file());
         return Some(match document {
             Some(document) => format!(
-                "the folder has `{document}`, in another format than the one that was asked for: leave the format out to open it"
+                "the folder has `{document}`, but not in the format that was asked for; open it without naming a format"
             ),
             None => "the folder is there, but holds no Zarr data".into(),
         });

@@ -50,8 +50,8 @@ impl Axis {
             None => {
                 let why = match &self.unfit {
                     Some((path, shape)) => format!(
-                        "it has {} positions, and {path}, which has its name, the shape {shape:?}: these are not its coordinates; select by \
-                         position, with --region",
+                        "its length is {}, but {path}, which should have its coordinates, has the shape {shape:?}; select by position, with \
+                         --region",
                         self.len
                     ),
                     None => {
