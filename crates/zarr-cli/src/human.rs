@@ -68,6 +68,15 @@ pub(crate) fn place(hierarchy: &Hierarchy, path: &NodePath) -> String {
     }
 }
 
+/// A word as a POSIX shell takes it.
+pub(crate) fn shell_word(word: &str) -> String {
+    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_./:,=-+@%".contains(c));
+    if !word.is_empty() && is_plain {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// `(300, 200)`; `()` for a scalar, `(300,)` for one axis.
 pub(crate) fn shape(lengths: &[u64]) -> String {
     let lengths: Vec<String> = lengths.iter().map(u64::to_string).collect();
@@ -106,6 +115,14 @@ pub(crate) fn python(descr: &Json) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_quoted_for_the_shell() {
+        assert_eq!(shell_word("a/b.zarr"), "a/b.zarr");
+        assert_eq!(shell_word("it's"), "'it'\\''s'");
+        assert_eq!(shell_word(r#"{"a":1}"#), r#"'{"a":1}'"#);
+        assert_eq!(shell_word(""), "''");
+    }
 
     #[test]
     fn numbers_for_people() {

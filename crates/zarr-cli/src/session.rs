@@ -554,8 +554,8 @@ impl Session {
         for Mention { by, attribute, is_path, name } in told {
             let store = hierarchy.store().name();
             let node = if by.is_root() { "" } else { by.as_str() };
-            let attrs =
-                format!("zarr attrs {}{node}", store.strip_prefix("file://").unwrap_or(&store));
+            let place = format!("{}{node}", store.strip_prefix("file://").unwrap_or(&store));
+            let attrs = format!("zarr attrs {}", crate::human::shell_word(&place));
             // The way from the group to where the node is now.
             let to = new.and_then(|new| {
                 let named = by.join(name).ok()?;
@@ -564,7 +564,10 @@ impl Session {
                 Some(now.strip_prefix(&prefix)?.to_owned())
             });
             let advice = match to {
-                Some(to) if *is_path => format!("`{attrs} --set {attribute}={to}` corrects it"),
+                Some(to) if *is_path => {
+                    let set = crate::human::shell_word(&format!("{attribute}={to}"));
+                    format!("`{attrs} --set {set}` corrects it")
+                }
                 _ if *is_path => {
                     let item = attribute.strip_suffix(".path").unwrap_or(attribute);
                     format!("`{attrs} --delete {item}` takes it out")

@@ -443,7 +443,8 @@ impl Migration {
             if !is_as_planned(&found, value) {
                 let hint = format!(
                     "it was not written by this migration, or it or the {old} document was changed since ({}); if the {old} document \
-                     is right, erase the one in {new} and migrate again; if the one in {new} is right, go on with `--finish --keep-changes`",
+                     is right, delete the one in {new}, only this file, and migrate again; if the one in {new} is right, go on with \
+                     `--finish --keep-changes`",
                     difference(&found, value)
                 );
                 let error = Error::from(AccessError::Exists("a different document")).at_key(key);
@@ -490,7 +491,7 @@ impl Migration {
             let (old, new) = (self.source.format_name(), self.target.format_name());
             let hint = format!(
                 "documents in {old} or {new} were changed since the migration: {}; if those in {new} are right, pass \
-                 `--keep-changes`; if those in {old} are right, erase those in {new} and migrate again; if the migration had \
+                 `--keep-changes`; if those in {old} are right, delete these files, not the nodes, and migrate again; if the migration had \
                  options, pass them to `--finish`, too",
                 named(changed)
             );

@@ -167,11 +167,12 @@ impl Attrs {
 /// The attribute `_FillValue` as readers of v3 take it, if it is there in another form. In netCDF's own datasets it has the form of
 /// fill values.
 pub(super) fn fill_attribute(array: &Array, attributes: &Object) -> Option<Json> {
+    let given = attributes.get(FILL_VALUE)?;
     let hierarchy = array.hierarchy();
     if hierarchy.dialect() != Dialect::V3 || Dataset::is_nczarr(hierarchy) {
         return None;
     }
-    missing_value::form_of_v3(&array.data_type(), attributes.get(FILL_VALUE)?).ok()?
+    missing_value::form_of_v3(&array.data_type(), given).ok()?
 }
 
 /// Says that an attribute which was a text becomes something else: what is typed is JSON first.

@@ -449,7 +449,7 @@ impl Copy {
                     session.warn_about(
                         array,
                         &[format!(
-                            "the copy has other elements along the dimension `{name}` than that of {first}: give both the same --region, or cut all \
+                            "its copy has other positions of the dimension `{name}` than the copy of {first}: give both the same --region, or cut all \
                              with --sel"
                         )],
                     );
@@ -475,6 +475,11 @@ impl Copy {
     #[cfg(feature = "plot")]
     fn tell_coordinates(&self, session: &Session, source: &Node) -> Result<(), Failure> {
         if self.select.is_empty() && self.include.is_empty() {
+            return Ok(());
+        }
+        // Each document of a store far away is a request, unless one has all of them.
+        let hierarchy = source.hierarchy();
+        if !hierarchy.store().capabilities().local && !hierarchy.is_consolidated()? {
             return Ok(());
         }
         let arrays = arrays(source)?;

@@ -157,8 +157,15 @@ impl Pyramid {
             }
             (None, None) => None,
         };
-        let group = group.map_or(String::new(), |group| format!(": `zarr pyramid {group}`"));
-        format!("{place}: {what}{group}")
+        match group {
+            Some(group) => format!("{place}: {what}: `zarr pyramid {group}`"),
+            None => {
+                let target = &self.target.target;
+                format!(
+                    "{place}: {what}; copy it into a group first: `zarr copy {target} NEW.ome.zarr/0`"
+                )
+            }
+        }
     }
 
     pub fn run(&self, session: &Session, out: Out<'_>) -> Result<(), Failure> {

@@ -474,6 +474,12 @@ fn names_of_what_is_gone_are_told_with_what_corrects_them() {
     assert_ne!(folder.run("validate i.zarr").code, 0);
     folder.good(&advised(&told.err));
     folder.good("validate i.zarr");
+    // As a shell takes it.
+    let told = folder.run("rename i.zarr/full 'full size'");
+    folder.good(&advised(&told.err));
+    folder.good("validate i.zarr");
+    let told = folder.run("rename i.zarr --path 'full size' full");
+    folder.good(&advised(&told.err));
     let told = folder.run("rm i.zarr/1");
     folder.good(&advised(&told.err));
     folder.good("validate i.zarr");
