@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use zarr_core::store::Store;
+use zarr_core::runtime::Parallel;
+use zarr_core::store::{SnapshotOptions, Store, StoreKey};
 use zarr_core::{
     AccessError, Cause, Consolidated, Dialect, Error, ErrorKind, Hierarchy, Node, NodePath,
-    OpenOptions, Result, split_query, url_below,
+    OpenOptions, Result, StoreError, split_query, url_below,
 };
 
 use crate::Plan;
@@ -15,6 +16,19 @@ use crate::other_format::{format_of_file, head};
 
 /// The most folders above a URL that are asked whether they are a hierarchy.
 const MAX_FOLDERS_ABOVE: usize = 8;
+
+/// Values of which a folder has one where a hierarchy begins in it: of Zarr, N5 and Icechunk. To ask for these is cheap, while
+/// whoever looks for a hierarchy in a folder without them lists it, and a bucket or a home may have any number of other members.
+const SIGNS: [&str; 8] = [
+    "zarr.json",
+    ".zgroup",
+    ".zmetadata",
+    ".zarray",
+    ".zattrs",
+    "attributes.json",
+    "repo",
+    "refs/branch.main/ref.json",
+];
 
 /// Where a new node is to be.
 #[derive(Clone, Debug)]
@@ -231,7 +245,7 @@ pub fn new_place(
     let url = absolute_url(target);
     let found = match Hierarchy::locate(&url, options) {
         Ok(found) => Some(found),
-        Err(e) if is_absent(&e) => hierarchy_above(&url, options),
+        Err(e) if is_absent(&e) => hierarchy_above_absent(&url, options),
         Err(e) => return Err(e),
     };
     let Some((hierarchy, at)) = found else {
@@ -309,7 +323,7 @@ pub fn copy_place(
         Err(e) if is_absent(&e) => Some(e),
         _ => None,
     };
-    let is_new = absent.is_some() && hierarchy_above(&url, options).is_none();
+    let is_new = absent.is_some() && hierarchy_above_absent(&url, options).is_none();
     let Some(absent) = absent.filter(|_| is_new) else {
         return new_place((target, path), dialect, default, options);
     };
@@ -534,8 +548,23 @@ fn other_archive(url: &str, options: &OpenOptions) -> Option<&'static str> {
         .then_some("a file in the form of a zip archive, without Zarr data")
 }
 
-/// The hierarchy above a URL without a node, and the path of the URL in it.
+/// The hierarchy above a URL, and the path of the URL in it. One of the drafts of May 2019, whose documents have any names, is not
+/// looked for: [`Hierarchy::locate`] finds it.
 pub fn hierarchy_above(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
+    find_above(url, options, &|above| has_sign(above, options).unwrap_or(true))
+}
+
+/// The hierarchy of any dialect above a URL without a node, and the path of the URL in it.
+fn hierarchy_above_absent(url: &str, options: &OpenOptions) -> Option<(Hierarchy, NodePath)> {
+    find_above(url, options, &|_| true)
+}
+
+/// The first hierarchy above a URL, of the folders that are to be looked at.
+fn find_above(
+    url: &str,
+    options: &OpenOptions,
+    is_looked_at: &dyn Fn(&str) -> bool,
+) -> Option<(Hierarchy, NodePath)> {
     let mut names: Vec<&str> = Vec::new();
     let (place, query) = split_query(url);
     let mut base = place.trim_end_matches('/');
@@ -545,7 +574,12 @@ pub fn hierarchy_above(url: &str, options: &OpenOptions) -> Option<(Hierarchy, N
             return None;
         }
         names.insert(0, name);
-        match Hierarchy::locate(&format!("{above}{query}"), options) {
+        let url = format!("{above}{query}");
+        if !is_looked_at(&url) {
+            base = above;
+            continue;
+        }
+        match Hierarchy::locate(&url, options) {
             Ok((hierarchy, path)) => {
                 let path = path_below(&path, &names.join("/")).ok()?;
                 return Some((hierarchy, path));
@@ -555,6 +589,20 @@ pub fn hierarchy_above(url: &str, options: &OpenOptions) -> Option<(Hierarchy, N
         }
     }
     None
+}
+
+/// Whether a folder has one of [`SIGNS`]; an error for what cannot be asked, such as a file, which may be data of another format.
+fn has_sign(url: &str, options: &OpenOptions) -> Result<bool> {
+    let store = options.clone().read_only().store(url)?.to_sync();
+    let keys = SIGNS.iter().map(|key| StoreKey::new(*key)).collect::<Result<Vec<_>, _>>()?;
+    // Each request to a server takes its time.
+    let threads = if store.capabilities().local { 1 } else { keys.len() };
+    let parallel = Parallel { name: "zarr-locate", threads, cancel: None };
+    let found = parallel.each(0..keys.len(), |n| -> Result<bool, StoreError> {
+        Ok(store.open(&keys[n], SnapshotOptions::default())?.is_some())
+    });
+    let found = found.into_iter().collect::<Result<Vec<bool>, _>>()?;
+    Ok(found.contains(&true))
 }
 
 impl NewPlace {

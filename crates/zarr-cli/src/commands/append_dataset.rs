@@ -59,6 +59,21 @@ impl Growth {
         }
     }
 
+    /// Converts all elements once, so that nothing is written if one of them cannot be, and warns of numbers that are stored rounded.
+    fn check(&self, session: &Session) -> Result<(), Failure> {
+        let Some(conversion) = &self.conversion else { return Ok(()) };
+        let mut rounded = Rounded::default();
+        for piece in self.from.pieces(.., PIECE)? {
+            let before = self.from.read_bytes(&piece.selection)?;
+            let after = self.read(&piece.selection)?;
+            rounded.add(conversion, &before, &after);
+        }
+        if rounded.count > 0 {
+            session.warn_about(&self.to, &[rounded.shown(&self.to, &conversion.to.1)]);
+        }
+        Ok(())
+    }
+
     /// Whether the array is the coordinate of the dimension of this name.
     fn is_coordinate(&self, name: &str) -> bool {
         self.to.path().name() == Some(name)
@@ -161,11 +176,8 @@ pub(super) fn append(
     {
         refuse_overlap(coordinate)?;
     }
-    // Nothing is written if elements cannot be converted.
-    for growth in growths.iter().filter(|growth| growth.conversion.is_some()) {
-        for piece in growth.from.pieces(.., PIECE)? {
-            growth.read(piece.selection)?;
-        }
+    for growth in &growths {
+        growth.check(session)?;
     }
     let command = "the dataset has its old length, or some of its arrays have the new one; run the same command again to complete it";
     interrupt::leaves(session, command);
@@ -496,6 +508,61 @@ impl Conversion {
             _ if stored.is_finite() => ScalarValue::Integer(stored.round_ties_even() as i128),
             _ => return Ok(None),
         }))
+    }
+}
+
+/// Numbers that the type or the scale of the dataset that grows cannot hold exactly.
+#[derive(Default)]
+struct Rounded {
+    count: u64,
+    /// The largest error, in the units of the dataset that grows.
+    largest: f64,
+}
+
+impl Rounded {
+    /// An error of less than this part of a number is that of computing with 64-bit floats.
+    const EXACT: f64 = 1e-9;
+
+    /// Compares stored elements with what became of them.
+    fn add(&mut self, conversion: &Conversion, before: &[u8], after: &[u8]) {
+        if conversion.is_same {
+            return;
+        }
+        let ((from, one), (to, other)) = (&conversion.from, &conversion.to);
+        let pairs = before.chunks_exact(from.size()).zip(after.chunks_exact(to.size()));
+        for (element, stored) in pairs {
+            let number = one.decode(from.load(element));
+            let (Some(number), Some(found)) = (number, other.decode(to.load(stored))) else {
+                continue;
+            };
+            let wanted = match (one.time, other.time) {
+                (Some(one), Some(other)) => one.date(number).and_then(|date| other.number(date)),
+                _ => Some(number),
+            };
+            let Some(wanted) = wanted else { continue };
+            let error = (wanted - found).abs();
+            if error > wanted.abs() * Self::EXACT {
+                self.count += 1;
+                self.largest = self.largest.max(error);
+            }
+        }
+    }
+
+    fn shown(&self, array: &Array, meaning: &Meaning) -> String {
+        let units = meaning.units.clone().unwrap_or_default();
+        // Of a time the unit is what precedes `since`.
+        let unit = units.split(" since ").next().unwrap_or_default().trim();
+        // Two digits tell how much it is.
+        let largest = format!("{:.1e}", self.largest).parse().unwrap_or(self.largest);
+        let largest = Digits::Short.of_float(largest);
+        let by = if unit.is_empty() { largest } else { format!("{largest} {unit}") };
+        let numbers = human::plural(self.count, "number");
+        let are = if self.count == 1 { "is" } else { "are" };
+        let packed = if meaning.affine.is_identity() { "" } else { " with a `scale_factor`" };
+        let data_type = array.data_type();
+        format!(
+            "{numbers} {are} rounded by up to {by}: the array that grows stores {data_type}{packed}"
+        )
     }
 }
 

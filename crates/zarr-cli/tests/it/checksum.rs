@@ -208,6 +208,43 @@ fn texts_and_fields_of_records_are_compared() {
     assert_eq!((run.code, run.text()), (1, expected));
 }
 
+/// Texts are equal whatever room they have, and integers differ by their last digit, however long they are.
+#[test]
+fn texts_of_other_lengths_and_long_integers_are_compared() {
+    let folder = Folder::new();
+    for (name, data_type) in [("a.zarr", "<U4"), ("b.zarr", "<U9"), ("c.zarr", "string")] {
+        folder.good(&format!("create {name}/t --shape 2 --dtype {data_type}"));
+        folder.feed(&format!("put {name}/t"), b"[\"one\",\"\"]");
+    }
+    for name in ["b.zarr", "c.zarr"] {
+        let told = folder.run(&format!("diff a.zarr {name}"));
+        assert!(!told.text().contains("elements"), "{name}: {}", told.text());
+    }
+    folder.feed("put c.zarr/t --region 1", b"[\"two\"]");
+    let told = folder.run("diff a.zarr c.zarr");
+    assert!(told.text().contains("at (1,): \"\" and \"two\""), "{}", told.text());
+    folder.good("create d.zarr/t --shape 1 --dtype int8 --attr n=100000000000000000000001");
+    folder.good("create e.zarr/t --shape 1 --dtype int8 --attr n=100000000000000000000002");
+    let told = folder.run("diff d.zarr e.zarr");
+    assert_eq!(told.code, 1, "{}", told.text());
+    assert!(told.text().contains("100000000000000000000002"), "{}", told.text());
+}
+
+/// Of chunks that are not stored, only those near a stored one are asked for, however many there are.
+#[test]
+fn a_hundred_million_chunks_that_are_not_stored_are_compared() {
+    let folder = Folder::new();
+    for name in ["a.zarr", "b.zarr"] {
+        folder
+            .good(&format!("create {name} --shape 1000000000 --chunks 10 --dtype int16 --fill 3"));
+        folder.feed(&format!("put {name} --region 999999999"), b"[5]");
+    }
+    folder.good("diff a.zarr b.zarr");
+    assert_eq!(checksum(&folder, "a.zarr"), checksum(&folder, "b.zarr"));
+    folder.feed("put b.zarr --region 77", b"[5]");
+    assert_ne!(checksum(&folder, "a.zarr"), checksum(&folder, "b.zarr"));
+}
+
 #[test]
 fn long_answers_are_cut() {
     let folder = Folder::new();

@@ -334,9 +334,35 @@ fn packed_numbers_are_appended_by_the_scale_of_the_other_dataset() {
     dataset(&folder, "d.zarr", "v3", SINCE_2023, &[0]);
     dataset(&folder, "e.zarr", "v3", SINCE_2023, &[31]);
     folder.good("attrs e.zarr/t2m --set scale_factor=0.25 --set _FillValue=33");
-    folder.good("append d.zarr --from e.zarr --axis time");
+    let told = folder.run("append d.zarr --from e.zarr --axis time");
+    assert_eq!(told.code, 0, "{}", told.err);
     // 31 and 32 by 0.25 are 15.5 and 16 by 0.5, and 33 is missing.
+    let warning = "t2m: 2 numbers are rounded by up to 0.25 K: the array that grows stores int16 with a `scale_factor`";
+    assert!(told.err.contains(warning), "{}", told.err);
     assert_eq!(folder.good("get d.zarr/t2m").text(), "[[0,1,2,-1],[16,16,-1,0]]\n");
+}
+
+#[test]
+fn times_that_are_rounded_are_told() {
+    let folder = Folder::new();
+    let create = "--shape 1 --dims time --attr";
+    folder.good(&format!(
+        "create d.zarr/time --dtype float32 {create} 'units=days since 1900-01-01'"
+    ));
+    folder
+        .good(&format!("create e.zarr/time --dtype int64 {create} 'units=hours since 1900-01-01'"));
+    put(&folder, "d.zarr/time", "[45000]");
+    // An hour is 0.0417 days; the floats there are 0.0039 apart.
+    put(&folder, "e.zarr/time", "[1080001]");
+    let told = folder.run("append d.zarr e.zarr --axis time");
+    assert_eq!(told.code, 0, "{}", told.err);
+    let warning =
+        "time: 1 number is rounded by up to 0.0013 days: the array that grows stores float32";
+    assert!(told.err.contains(warning), "{}", told.err);
+    // Half a day is stored as it is.
+    put(&folder, "e.zarr/time", "[1080036]");
+    let told = folder.run("append d.zarr e.zarr --axis time");
+    assert_eq!((told.code, told.err.contains("rounded")), (0, false), "{}", told.err);
 }
 
 /// Two datasets `d` and `e` of v2 with one array `x(t)` each, of which the fill value is missing.

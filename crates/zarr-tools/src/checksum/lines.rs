@@ -63,6 +63,25 @@ impl Canonical {
         }
     }
 
+    /// What [`Canonical::read`] gives for a region in which no chunk is stored. One element is read: to ask for each of the
+    /// chunks could take hours where they are small.
+    pub fn read_fill(array: &Array, logical: &Logical, region: &Region) -> Result<Canonical> {
+        let first =
+            Region::new(region.intervals().iter().map(|range| range.start..range.start + 1));
+        let one = Canonical::read(array, logical, &first)?;
+        let count = region.element_count().and_then(|count| usize::try_from(count).ok());
+        let count = count.ok_or(AccessError::TooLarge {
+            what: "a block of elements that are not stored",
+            size: u64::MAX,
+            hint: "give less memory",
+        })?;
+        let ends = match one.size {
+            0 => (0..=count).map(|n| n * one.bytes.len()).collect(),
+            _ => Vec::new(),
+        };
+        Ok(Canonical { bytes: one.bytes.repeat(count), ends, size: one.size })
+    }
+
     fn of_variable(bytes: Vec<u8>, is_json: bool) -> Canonical {
         let mut ends = vec![0];
         let mut stream = VarStream::new(&bytes);
@@ -171,38 +190,39 @@ fn line_step(division: &Division, chunk: &[u64], axis: usize) -> u64 {
     }
 }
 
-/// All pieces of an array, in C order.
+/// The pieces of an array, numbered in C order.
 pub(crate) struct Pieces<'a> {
     shape: &'a [u64],
     lengths: Vec<u64>,
-    next: Option<Vec<u64>>,
+    /// How many there are along each axis.
+    counts: Vec<u64>,
 }
 
 impl<'a> Pieces<'a> {
     pub fn new(shape: &'a [u64], lengths: Vec<u64>) -> Pieces<'a> {
-        let next = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
-        Pieces { shape, lengths, next }
+        let counts = shape.iter().zip(&lengths).map(|(len, piece)| len.div_ceil(*piece)).collect();
+        Pieces { shape, lengths, counts }
     }
-}
 
-impl Iterator for Pieces<'_> {
-    type Item = Region;
-
-    fn next(&mut self) -> Option<Region> {
-        let start = self.next.take()?;
-        let ends: Vec<u64> = (0..start.len())
-            .map(|axis| start[axis].saturating_add(self.lengths[axis]).min(self.shape[axis]))
-            .collect();
-        let mut following = start.clone();
-        for axis in (0..start.len()).rev() {
-            following[axis] = ends[axis];
-            if ends[axis] < self.shape[axis] {
-                self.next = Some(following);
-                break;
-            }
-            following[axis] = 0;
+    /// How many there are; the largest number if 64 bits cannot count them.
+    pub fn count(&self) -> u64 {
+        if self.counts.contains(&0) {
+            return 0;
         }
-        Some(Region::new(start.into_iter().zip(ends).map(|(start, end)| start..end)))
+        self.counts.iter().fold(1, |all, &count| all.saturating_mul(count))
+    }
+
+    /// The elements of a piece.
+    pub fn region(&self, mut number: u64) -> Region {
+        let mut ranges = Vec::with_capacity(self.shape.len());
+        for ((&count, &length), &end) in self.counts.iter().zip(&self.lengths).zip(self.shape).rev()
+        {
+            let start = number % count * length;
+            ranges.push(start..start.saturating_add(length).min(end));
+            number /= count;
+        }
+        ranges.reverse();
+        Region::new(ranges)
     }
 }
 

@@ -295,7 +295,10 @@ fn hash_blocks(
             let is_fill = !touched.contains(&number);
             let hash = match fill.get(&shape).filter(|_| is_fill) {
                 Some(hash) => *hash,
-                None => hasher.whole(number, &block, &Canonical::read(&array, logical, &block)?)?,
+                None => {
+                    let read = if is_fill { Canonical::read_fill } else { Canonical::read };
+                    hasher.whole(number, &block, &read(&array, logical, &block)?)?
+                }
             };
             tree.add(number, hash);
             progress.bytes_done = progress.bytes_done.saturating_add(byte_count(element, &shape));
@@ -308,7 +311,8 @@ fn hash_blocks(
         }
     }
     let pieces = Pieces::new(&logical.shape, lengths);
-    for piece in pieces.filter(|_| touched.is_none()) {
+    let count = if touched.is_none() { pieces.count() } else { 0 };
+    for piece in (0..count).map(|number| pieces.region(number)) {
         if options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Err(AccessError::Cancelled.into());
         }

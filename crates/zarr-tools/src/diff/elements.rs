@@ -12,10 +12,14 @@ use crate::checksum::blocks::Division;
 use crate::checksum::lines::{Canonical, Pieces, piece_lengths};
 use crate::checksum::logical::{Elements, Logical};
 use crate::copy::holes::touched_blocks;
+use crate::size::byte_count;
 use crate::tree_progress::TreeProgress;
 
 /// A thread compares no fewer elements than these.
 const MIN_ELEMENTS_PER_THREAD: usize = 4096;
+
+/// The most chunks of a piece, unless one block of elements has more.
+const MAX_CHUNKS_PER_PIECE: u64 = 1 << 16;
 
 /// How many regions are remembered.
 const MAX_REGIONS: usize = 1000;
@@ -104,27 +108,34 @@ impl Pair<'_> {
         let first = self.arrays[0];
         let chunk = first.chunk_shape().unwrap_or_else(|| first.metadata().chunk_extent());
         let memory = if options.memory == 0 { 256 << 20 } else { options.memory };
-        let lengths = piece_lengths(&division, &chunk, element, memory / 2);
+        // A piece of very small chunks is shorter: where one of its chunks is stored, all of them are asked for.
+        let small = [0, 1].map(|n| self.arrays[n].metadata().chunk_extent());
+        let small = small.iter().map(|chunk| byte_count(element, chunk)).min().unwrap_or(1);
+        let memory_of_chunks = small.saturating_mul(4 * MAX_CHUNKS_PER_PIECE);
+        let lengths = piece_lengths(&division, &chunk, element, memory_of_chunks.min(memory / 2));
         let mut found = Found::default();
         // Where neither side stores a chunk, one piece tells for all.
         let of = |n: usize| touched_blocks(self.arrays[n], &self.shape, &lengths, memory);
-        let touched = of(0)?.zip(of(1)?);
+        let touched = [of(0)?, of(1)?];
         let mut are_fills_equal = false;
-        for (number, piece) in (0..).zip(Pieces::new(&self.shape, lengths.clone())) {
+        let pieces = Pieces::new(&self.shape, lengths);
+        for number in 0..pieces.count() {
+            let piece = pieces.region(number);
             if options.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
                 return Err(AccessError::Cancelled.into());
             }
             let read = piece.element_count().unwrap_or(u64::MAX).saturating_mul(element);
             progress.bytes_done = progress.bytes_done.saturating_add(read);
-            let is_fill = touched
-                .as_ref()
-                .is_some_and(|(one, other)| !one.contains(&number) && !other.contains(&number));
+            let is_fill =
+                |n: usize| touched[n].as_ref().is_some_and(|blocks| !blocks.contains(&number));
+            let are_fills = [is_fill(0), is_fill(1)];
+            let is_fill = are_fills == [true, true];
             if is_fill && are_fills_equal {
                 found.diff.compared += piece.element_count().unwrap_or(u64::MAX);
                 continue;
             }
             let different = found.diff.different;
-            let [one, other] = self.read(&piece)?;
+            let [one, other] = self.read(&piece, are_fills)?;
             let count = one.len().min(other.len());
             found.diff.compared += count as u64;
             if self.logical[0].data_type != self.logical[1].data_type || one != other {
@@ -148,8 +159,11 @@ impl Pair<'_> {
     }
 
     /// Reads a piece of both arrays at the same time.
-    fn read(&self, piece: &Region) -> Result<[Canonical; 2]> {
-        let read = |n: usize| Canonical::read(self.arrays[n], self.logical[n], piece);
+    fn read(&self, piece: &Region, are_fills: [bool; 2]) -> Result<[Canonical; 2]> {
+        let read = |n: usize| {
+            let read = if are_fills[n] { Canonical::read_fill } else { Canonical::read };
+            read(self.arrays[n], self.logical[n], piece)
+        };
         let (one, other) = join("zarr-diff", || read(0), || read(1));
         Ok([one?, other?])
     }
