@@ -73,3 +73,9 @@ impl<T, E: Into<zarr::Error>> OrRaise<T> for Result<T, E> {
         self.map_err(|error| exception(py, &error.into()))
     }
 }
+
+/// Messages of the library, with the names that things have in Python.
+pub fn in_words_of_python(py: Python<'_>, messages: &[String]) -> PyResult<Vec<String>> {
+    let words = py.import("zarrkit._errors")?.getattr("in_words_of_python")?;
+    messages.iter().map(|message| words.call1((message,))?.extract()).collect()
+}

@@ -13,7 +13,7 @@ use zarr::{
     Consolidated, Dialect, Hierarchy, Json, MissingChunks, Node, NodePath, Object, OpenOptions,
 };
 
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, in_words_of_python};
 use crate::json;
 use crate::open::{self, Origin};
 use crate::py_store::{self, Source};
@@ -572,20 +572,20 @@ impl Plan {
 
     /// What the copy does not keep, each with its place. A plan that was pickled does not tell.
     #[getter]
-    fn not_kept(&self) -> Vec<String> {
-        self.0.plan().0.not_kept().to_vec()
+    fn not_kept(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        in_words_of_python(py, self.0.plan().0.not_kept())
     }
 
     /// The nodes that the copy leaves out, each with the reason. A plan that was pickled does not tell.
     #[getter]
-    fn skipped(&self) -> Vec<String> {
-        self.0.plan().0.skipped().to_vec()
+    fn skipped(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        in_words_of_python(py, self.0.plan().0.skipped())
     }
 
     /// What the copy says otherwise than the source, with nothing lost. A plan that was pickled does not tell.
     #[getter]
-    fn notes(&self) -> Vec<String> {
-        self.0.plan().0.notes().to_vec()
+    fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        in_words_of_python(py, self.0.plan().0.notes())
     }
 
     /// The arrays that are decoded and encoded again, by their paths in the copy, each with the reason. All others are copied as they are

@@ -592,3 +592,12 @@ def test_references_that_cannot_be_are_refused(tmp_path):
         zarrkit.refs(sources, axis="depth")
     with pytest.raises(FileNotFoundError):
         zarrkit.refs(tmp_path / "absent.nc")
+
+
+def test_what_a_copy_tells_is_in_words_of_python(tmp_path):
+    array = zarrkit.create(tmp_path / "a.zarr", shape=(64,), dtype="int16", chunks=(8,), shards=(32,))
+    array[:] = 3
+    report = zarrkit.copy(tmp_path / "a.zarr", tmp_path / "b.zarr", chunks=(12,))
+    assert len(report.notes) == 1 and report.notes[0].endswith("shards= gives it others"), report.notes
+    plan = zarrkit.plan_copy(tmp_path / "a.zarr", tmp_path / "c.zarr", chunks=(12,))
+    assert plan.notes == report.notes

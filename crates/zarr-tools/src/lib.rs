@@ -76,5 +76,6 @@ pub use target::{
 pub use target::{dataset_under_way, dataset_url, netcdf_url};
 pub use tree_progress::{Listed, TreeProgress, children_and_broken, tree_and_broken};
 pub use validate::{
-    Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress, validate,
+    Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress, referenced_variables,
+    validate,
 };

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::ops::Range;
 
-use zarr::data_type::{Rounding, Scalar, ScalarValue};
+use zarr::data_type::{DataType, Rounding, Scalar, ScalarValue};
 use zarr::{Array, ArrayMetadata, Guard, Json, Node, Region, Selection};
 use zarr_plot::meaning::{Meaning, Missing, MissingRule};
 
@@ -69,7 +69,7 @@ impl Growth {
             rounded.add(conversion, &before, &after);
         }
         if rounded.count > 0 {
-            session.warn_about(&self.to, &[rounded.shown(&self.to, &conversion.to.1)]);
+            session.warn_about(&self.to, &[rounded.shown(conversion)]);
         }
         Ok(())
     }
@@ -320,6 +320,8 @@ struct Conversion {
     to: (Scalar, Meaning),
     /// Whether the same stored number means the same, but that other ones are missing.
     is_same: bool,
+    /// The type of the array that grows.
+    data_type: String,
 }
 
 /// What an array's elements stand for. The bounds of times are times in the same units, which they need not repeat (CF 7.1).
@@ -366,10 +368,13 @@ fn conversion(
             let (one, other) = (one.calendar.name(), other.calendar.name());
             return Err(format!("expected the calendar `{other}`, found `{one}`"));
         }
-        (None, None) if types.0 == types.1 && before.units == after.units => {}
-        (None, None) if types.0 != types.1 => {
-            return Err(format!("expected the type {}, found {}", types.1, types.0));
+        (None, None) if types.0 != types.1 && !(is_number(&types.0) && is_number(&types.1)) => {
+            return Err(format!(
+                "expected the type {}, found {}; only numbers and times are converted",
+                types.1, types.0
+            ));
         }
+        (None, None) if before.units == after.units => {}
         _ => {
             return Err(format!(
                 "expected the units `{}`, found `{}`",
@@ -382,7 +387,13 @@ fn conversion(
     let (Some(one), Some(other)) = scalars else {
         return Err(format!("{} cannot be converted to {}", types.0, types.1));
     };
-    Ok(Some(Conversion { from: (one, before), to: (other, after), is_same }))
+    let data_type = types.1.to_string();
+    Ok(Some(Conversion { from: (one, before), to: (other, after), is_same, data_type }))
+}
+
+/// Whether elements are integers or floats.
+fn is_number(data_type: &DataType) -> bool {
+    matches!(data_type.scalar(), Some(Scalar::Int(_) | Scalar::Uint(_) | Scalar::Float(_)))
 }
 
 /// The units of an array, or that it has none.
@@ -431,8 +442,16 @@ impl Conversion {
             let rounding = Rounding::NearestEven;
             let bits = fitting.and_then(|value| to.cast(value, rounding, None));
             let bits = bits.ok_or_else(|| match number {
-                Some(number) => format!("{number} cannot be stored as in the dataset that grows"),
-                None => "the dataset that grows declares no missing value".to_owned(),
+                Some(number) => format!(
+                    "{} cannot be stored as {}, the type there; write the dataset that grows anew with a wider type",
+                    Digits::All.of_float(number),
+                    self.stored_as()
+                ),
+                None => format!(
+                    "an element is missing, and the array that grows declares no value for that; declare one that it does not use, as in \
+                     `zarr attrs ARRAY --set _FillValue={}`",
+                    if matches!(to, Scalar::Float(_)) { "NaN" } else { "-999" }
+                ),
             })?;
             to.store(bits, place);
             if let Some(number) = number
@@ -471,6 +490,13 @@ impl Conversion {
         )
     }
 
+    /// How the array that grows stores numbers.
+    fn stored_as(&self) -> String {
+        let is_packed = !self.to.1.affine.is_identity();
+        let packed = if is_packed { " with a `scale_factor`" } else { "" };
+        format!("{}{packed}", self.data_type)
+    }
+
     /// What stands for a missing element.
     fn missing(&self) -> Option<ScalarValue> {
         let (to, after) = &self.to;
@@ -481,6 +507,7 @@ impl Conversion {
     /// The stored number that stands for a number, or for the date that it is.
     fn number(&self, value: ScalarValue, number: f64) -> Result<Option<ScalarValue>, String> {
         let ((_, before), (to, after)) = (&self.from, &self.to);
+        let are_plain = before.affine.is_identity() && after.affine.is_identity();
         let wanted = match (before.time, after.time) {
             (Some(one), Some(other)) => {
                 let date = match value {
@@ -499,6 +526,11 @@ impl Conversion {
                     return Err(format!("{date} is not an integer in `{units}`"));
                 }
                 wanted
+            }
+            _ if are_plain && matches!(value, ScalarValue::Integer(_)) => return Ok(Some(value)),
+            _ if are_plain && number.fract() != 0.0 && !matches!(to, Scalar::Float(_)) => {
+                let number = Digits::All.of_float(number);
+                return Err(format!("{number} is not an integer, and {} is", self.data_type));
             }
             _ => number,
         };
@@ -535,21 +567,38 @@ impl Rounded {
             let (Some(number), Some(found)) = (number, other.decode(to.load(stored))) else {
                 continue;
             };
-            let wanted = match (one.time, other.time) {
-                (Some(one), Some(other)) => one.date(number).and_then(|date| other.number(date)),
-                _ => Some(number),
+            let error = match (one.time, other.time, from.load(element)) {
+                (None, None, ScalarValue::Integer(wanted))
+                    if one.affine.is_identity() && other.affine.is_identity() =>
+                {
+                    // 64-bit floats do not hold all integers of 64 bits.
+                    let found = match to.load(stored) {
+                        ScalarValue::Integer(found) => found,
+                        ScalarValue::Float(found) => found as i128,
+                    };
+                    (wanted - found).abs() as f64
+                }
+                (one, other, _) => {
+                    let wanted = match (one, other) {
+                        (Some(one), Some(other)) => {
+                            one.date(number).and_then(|date| other.number(date))
+                        }
+                        _ => Some(number),
+                    };
+                    let Some(wanted) = wanted else { continue };
+                    let error = (wanted - found).abs();
+                    if error > wanted.abs() * Self::EXACT { error } else { 0.0 }
+                }
             };
-            let Some(wanted) = wanted else { continue };
-            let error = (wanted - found).abs();
-            if error > wanted.abs() * Self::EXACT {
+            if error > 0.0 {
                 self.count += 1;
                 self.largest = self.largest.max(error);
             }
         }
     }
 
-    fn shown(&self, array: &Array, meaning: &Meaning) -> String {
-        let units = meaning.units.clone().unwrap_or_default();
+    fn shown(&self, conversion: &Conversion) -> String {
+        let units = conversion.to.1.units.clone().unwrap_or_default();
         // Of a time the unit is what precedes `since`.
         let unit = units.split(" since ").next().unwrap_or_default().trim();
         // Two digits tell how much it is.
@@ -558,11 +607,8 @@ impl Rounded {
         let by = if unit.is_empty() { largest } else { format!("{largest} {unit}") };
         let numbers = human::plural(self.count, "number");
         let are = if self.count == 1 { "is" } else { "are" };
-        let packed = if meaning.affine.is_identity() { "" } else { " with a `scale_factor`" };
-        let data_type = array.data_type();
-        format!(
-            "{numbers} {are} rounded by up to {by}: the array that grows stores {data_type}{packed}"
-        )
+        let stored_as = conversion.stored_as();
+        format!("{numbers} {are} rounded by up to {by}: the array that grows stores {stored_as}")
     }
 }
 

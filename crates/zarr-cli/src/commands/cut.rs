@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use zarr::nczarr::Dataset;
 use zarr::tools::Steps;
-use zarr::{Array, Json, Node, NodePath};
+use zarr::{Array, Node, NodePath};
 use zarr_plot::meaning::{Axis, Reach, axes_of};
 use zarr_plot::stats::Along;
 
@@ -13,19 +13,6 @@ use crate::failure::Failure;
 use crate::human;
 use crate::region::{items, two_selections};
 use crate::session::{Session, Target};
-
-/// The attributes in which CF names other variables; those that say what each is for, as in `area: cells`, have a colon behind that.
-const REFERENCES: [&str; 9] = [
-    "coordinates",
-    "bounds",
-    "climatology",
-    "grid_mapping",
-    "ancillary_variables",
-    "cell_measures",
-    "formula_terms",
-    "nodes",
-    "geometry",
-];
 
 /// The arrays that are chosen, and those that they need: coordinates of their dimensions, and what their attributes name.
 pub(super) fn with_coordinates(arrays: &[Array], chosen: BTreeSet<NodePath>) -> BTreeSet<NodePath> {
@@ -58,10 +45,8 @@ fn named(array: &Array) -> Vec<String> {
     let metadata = array.metadata();
     let mut names: Vec<String> =
         metadata.dimension_names.iter().flatten().flatten().cloned().collect();
-    for attribute in REFERENCES {
-        let text = metadata.attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
-        names.extend(text.split_whitespace().map(|word| word.trim_end_matches(':').to_owned()));
-    }
+    let referenced = zarr::tools::referenced_variables(&metadata.attributes);
+    names.extend(referenced.into_iter().map(|(_, name)| name));
     names
 }
 

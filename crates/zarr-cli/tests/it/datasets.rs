@@ -342,6 +342,25 @@ fn packed_numbers_are_appended_by_the_scale_of_the_other_dataset() {
     assert_eq!(folder.good("get d.zarr/t2m").text(), "[[0,1,2,-1],[16,16,-1,0]]\n");
 }
 
+/// What a geometry is made of is named by attributes of its container (CF 7.5).
+#[test]
+fn the_nodes_of_a_geometry_are_named_where_a_copy_leaves_them_out() {
+    let folder = Folder::new();
+    for create in [
+        "flow --shape 2 --dims river --attr geometry=lines",
+        "lines --shape '' --attr geometry_type=line --attr node_count=count --attr 'node_coordinates=x y'",
+        "count --shape 2 --dims river",
+        "x --shape 5 --dims node --attr axis=X",
+        "y --shape 5 --dims node --attr axis=Y",
+        "other --shape 2 --dims river",
+    ] {
+        folder.good(&format!("create d.zarr/{create} --dtype int32"));
+    }
+    let told = folder.run("copy d.zarr e.zarr --select flow");
+    let advice = "--select count --select lines --select x --select y";
+    assert!(told.code == 0 && told.err.contains(advice), "{}", told.err);
+}
+
 #[test]
 fn times_that_are_rounded_are_told() {
     let folder = Folder::new();
@@ -363,6 +382,38 @@ fn times_that_are_rounded_are_told() {
     put(&folder, "e.zarr/time", "[1080036]");
     let told = folder.run("append d.zarr e.zarr --axis time");
     assert_eq!((told.code, told.err.contains("rounded")), (0, false), "{}", told.err);
+}
+
+#[test]
+fn numbers_of_another_type_are_appended_as_those_of_the_dataset() {
+    let folder = Folder::new();
+    for (name, data_type) in
+        [("f4", "float32"), ("f8", "float64"), ("i2", "int16"), ("i8", "int64"), ("s", "string")]
+    {
+        folder.good(&format!("create {name}.zarr/x --shape 2 --dtype {data_type} --dims t"));
+    }
+    put(&folder, "f8.zarr/x", "[0.1,0.5]");
+    put(&folder, "i2.zarr/x", "[7,-7]");
+    put(&folder, "i8.zarr/x", "[9007199254740993,40000]");
+    let told = folder.run("append f4.zarr f8.zarr --axis t");
+    let warning = "/x: 1 number is rounded by up to 1.5e-9: the array that grows stores float32";
+    assert!(told.code == 0 && told.err.contains(warning), "{}", told.err);
+    assert_eq!(folder.good("append f4.zarr i2.zarr --axis t").text(), "");
+    assert_eq!(folder.good("get f4.zarr/x").text(), "[0.0,0.0,0.1,0.5,7.0,-7.0]\n");
+    let told = folder.run("append f8.zarr i8.zarr --axis t");
+    let warning = "/x: 1 number is rounded by up to 1: the array that grows stores float64";
+    assert!(told.code == 0 && told.err.contains(warning), "{}", told.err);
+    for (line, expected) in [
+        ("append i2.zarr i8.zarr --axis t", "9007199254740992 cannot be stored as int16"),
+        ("append i2.zarr f4.zarr --axis t", "0.10000000149011612 is not an integer, and int16 is"),
+        ("append s.zarr i2.zarr --axis t", "expected the type string, found int16"),
+    ] {
+        let get = format!("get {}/x", line.split(' ').nth(1).unwrap());
+        let before = folder.good(&get).text().to_owned();
+        let told = folder.bad(line, 2);
+        assert!(told.contains(expected), "{line}: {told}");
+        assert_eq!(folder.good(&get).text(), before);
+    }
 }
 
 /// Two datasets `d` and `e` of v2 with one array `x(t)` each, of which the fill value is missing.

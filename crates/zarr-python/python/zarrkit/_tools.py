@@ -344,7 +344,13 @@ def _part(part: str | tuple[int, int]) -> tuple[int, int]:
 
 
 def _report(done: dict[str, Any]) -> CopyReport:
-    return CopyReport(**done)
+    return CopyReport(**_lists_in_words(done))
+
+
+def _lists_in_words(members: dict[str, Any]) -> dict[str, Any]:
+    """The members of a report, with what they tell in words of Python."""
+    told = "not_kept", "skipped", "notes", "left_out"
+    return {name: [_one_in_words(text) for text in value] if name in told else value for name, value in members.items()}
 
 
 @dataclass(frozen=True)
@@ -741,7 +747,7 @@ def sync(
         "dry_run": _flag("dry_run", dry_run),
     }
     done = _zarrkit._sync(source, target, asked, callback(progress, "sync"), _dict(source_options), _dict(storage_options), threads)
-    return SyncReport(**done)
+    return SyncReport(**_lists_in_words(done))
 
 
 @dataclass(frozen=True)
@@ -884,7 +890,7 @@ class References:
     @property
     def notes(self) -> list[str]:
         """What other programs may not be able to read."""
-        return self._raw.notes
+        return [_one_in_words(note) for note in self._raw.notes]
 
     def __len__(self) -> int:
         """How many chunks are referred to."""

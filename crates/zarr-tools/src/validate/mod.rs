@@ -52,7 +52,7 @@ use zarr_core::{
 
 use self::inventory::Inventory;
 pub use self::problem::{Level, Problem, ProblemKind, Report, ValidateOptions, ValidateProgress};
-pub(crate) use self::references::referenced_variables;
+pub use self::references::referenced_variables;
 
 pub(crate) use self::tree::guessed as guessed_format;
 

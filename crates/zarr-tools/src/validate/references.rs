@@ -21,7 +21,7 @@ enum Words {
 }
 
 /// The attributes of arrays that name variables, and the clauses of the CF conventions 1.11.
-const REFERENCES: [(&str, Words, &str); 12] = [
+const REFERENCES: [(&str, Words, &str); 13] = [
     ("coordinates", Words::Names, "CF 5"),
     ("bounds", Words::Names, "CF 7.1"),
     ("climatology", Words::Names, "CF 7.4"),
@@ -30,6 +30,7 @@ const REFERENCES: [(&str, Words, &str); 12] = [
     ("cell_measures", Words::Terms, "CF 7.2"),
     ("formula_terms", Words::Terms, "CF 4.3.3"),
     ("geometry", Words::Names, "CF 7.5"),
+    ("nodes", Words::Names, "CF 7.5"),
     ("node_coordinates", Words::Names, "CF 7.5"),
     ("node_count", Words::Names, "CF 7.5"),
     ("part_node_count", Words::Names, "CF 7.5"),
@@ -76,8 +77,9 @@ pub(super) fn check(
     }
 }
 
-/// The names of variables in a variable's attributes of the CF conventions, each with its attribute.
-pub(crate) fn referenced_variables(attributes: &Object) -> Vec<(&'static str, String)> {
+/// The variables that a variable's attributes name by the CF conventions, each with the attribute: coordinates, bounds, grid mappings,
+/// ancillary variables, cell measures, formula terms and geometries. An attribute that is no list of names has none.
+pub fn referenced_variables(attributes: &Object) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for (attribute, words, _) in REFERENCES {
         let text = attributes.get(attribute).and_then(Json::as_str).unwrap_or_default();
