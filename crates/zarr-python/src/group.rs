@@ -74,6 +74,7 @@ fn erase_member(group: &zarr::Group, path: &str) -> zarr::Result<()> {
     let place = place(group, path)?;
     refuse_foreign(&place.hierarchy, &place.path)?;
     group.erase(path)?;
+    zarr::tools::update_netcdf_lists(&place.hierarchy, &place.path, None)?;
     settle(&place.hierarchy)
 }
 

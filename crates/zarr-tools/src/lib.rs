@@ -26,6 +26,7 @@ mod local_path;
 mod manifest;
 mod mentions;
 mod migrate;
+mod netcdf_lists;
 mod ome;
 mod other_files;
 #[doc(hidden)]
@@ -56,6 +57,7 @@ pub use migrate::{
     MigrateOptions, Migration, open_for_migration, plan_migration, plan_migration_into,
     plan_rest_of_removal,
 };
+pub use netcdf_lists::update_netcdf_lists;
 pub use ome::image_axes;
 pub use other_files::hidden_nodes;
 pub use pyramid::{

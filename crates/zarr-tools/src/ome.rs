@@ -4,12 +4,13 @@
 //! are members of the attribute `ome`, which has the version itself, and the arrays of an image have its axes as
 //! `dimension_names`. Readers of one version find nothing in the place of the other.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use zarr_core::metadata::ArrayMetadata;
-use zarr_core::{Array, Dialect, Json, Node, NodePath, Object};
+use zarr_core::{Array, Dialect, Json, Node, NodePath, Object, OpenOptions};
 
 use crate::copy::Steps;
+use crate::target::hierarchy_above;
 
 /// What is converted.
 const OLD: &str = "0.4";
@@ -443,6 +444,50 @@ impl Levels {
             Some(_) => Some(Naming::Differs),
         }
     }
+}
+
+/// The arrays that are levels of the images, or labels, in groups among these nodes.
+pub(crate) fn image_levels<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> HashSet<NodePath> {
+    let mut levels = HashSet::new();
+    for node in nodes {
+        let Node::Group(group) = node else { continue };
+        let attributes = group.attributes();
+        let inner = attributes.get(OME).and_then(Json::as_object).unwrap_or(attributes);
+        let images = inner.get("multiscales").and_then(Json::as_array).unwrap_or_default();
+        for image in images {
+            let datasets = image.as_object().and_then(|image| image.get("datasets")?.as_array());
+            let paths = datasets.unwrap_or_default().iter().filter_map(|dataset| {
+                group.path().join(dataset.as_object()?.get("path")?.as_str()?).ok()
+            });
+            levels.extend(paths);
+        }
+    }
+    levels
+}
+
+/// The levels among the nodes of a tree, the topmost of which is first. Reads the documents of the groups above that one, which may
+/// describe it.
+pub(crate) fn levels_among(nodes: &[Node]) -> HashSet<NodePath> {
+    let first = nodes.first();
+    if let Some(Node::Array(array)) = first
+        && array.path().is_root()
+        && array.hierarchy().dialect() != Dialect::V3
+    {
+        // It was opened by its own path, as the root of its hierarchy.
+        let hierarchy = array.hierarchy();
+        let mut options = OpenOptions::new(hierarchy.registry().clone());
+        options.options = hierarchy.options().clone();
+        let above = hierarchy_above(&hierarchy.store().name(), &options);
+        let array = above.and_then(|(hierarchy, path)| hierarchy.array(&path).ok());
+        let is_level = array.is_some_and(|array| {
+            levels_among(&[Node::Array(array.clone())]).contains(array.path())
+        });
+        return is_level.then(NodePath::root).into_iter().collect();
+    }
+    let above = first.into_iter().flat_map(|node| {
+        node.path().ancestors().filter_map(|path| node.hierarchy().node(&path).ok())
+    });
+    image_levels(nodes.iter().chain(&above.collect::<Vec<_>>()))
 }
 
 /// The names of the axes of a level of an OME-Zarr image in v2, where the image and not the array names them; `None` for any other

@@ -30,9 +30,9 @@ Examples:
 If SRC is a group, it is a dataset: each array with the dimension --axis grows by the array of that name in SRC, as with xarray's
 `append_dim`; times are converted to the units of TARGET, packed numbers to its scale. A coordinate must continue TARGET's in the
 same direction, unless you add --allow-overlap. Arrays without the dimension must be equal. Elements are first written beyond the
-old ends, and the coordinate of the dimension gets its new length last: if the command is killed, the dataset keeps its old length,
-and the same command completes it. In the meantime, other programs may write to the old elements, except those of the coordinate,
-but must not append or resize.
+old ends, and the coordinate of the dimension gets its new length last. If the command is killed, arrays can have different
+lengths: run the same command again, which completes it. In the meantime, other programs may write to the old elements, except
+those of the coordinate, but must not append or resize; on a local disk, a second append of a dataset waits for the first.
 
 Formats are those of `zarr put`. The input determines how far the array grows; along all other axes, it has the array's
 lengths. Space is reserved first, so that programs that append at the same time each get their own rows. If the input is

@@ -15,7 +15,7 @@ use zarr::data_type::{DataType, Rounding, Scalar, ScalarValue};
 use zarr::{Array, ArrayMetadata, Guard, Json, Node, Region, Selection};
 use zarr_plot::meaning::{Meaning, Missing, MissingRule};
 
-use super::resize;
+use super::{rename, resize};
 use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
@@ -106,7 +106,12 @@ pub(super) fn append(
     care: &WriteOptions,
 ) -> Result<(), Failure> {
     let from = session.open_whole(&Target::new(source, "/"))?;
-    let to = session.open_rw_keeping(target, care)?;
+    let mut to = session.open_rw_keeping(target, care)?;
+    let turn = if care.no_lock { None } else { rename::turn(to.hierarchy())? };
+    if turn.is_some() {
+        // What was read of it may be from before another program's append.
+        to = session.open_rw_keeping(target, care)?;
+    }
     let place = human::place(to.hierarchy(), to.path());
     let refuse = |why: String| Failure::Usage(format!("{place}: {why}"));
     let (sources, targets) = (arrays(&from)?, arrays(&to)?);
@@ -171,6 +176,7 @@ pub(super) fn append(
     if count == 0 {
         return Ok(());
     }
+    refresh_copies(&to, &growths)?;
     if order == Order::MustContinue
         && let Some(coordinate) = growths.iter().find(|growth| growth.is_coordinate(name))
     {
@@ -211,6 +217,19 @@ pub(super) fn append(
         human::count(count),
         human::plural(growths.len() as u64, "array")
     ));
+    Ok(())
+}
+
+/// Writes consolidated metadata again that have other lengths than the arrays: a kill left them so, between a document and its copy.
+fn refresh_copies(to: &Node, growths: &[Growth]) -> Result<(), Failure> {
+    let hierarchy = to.hierarchy();
+    if !hierarchy.is_consolidated().unwrap_or(false) {
+        return Ok(());
+    }
+    let stale = hierarchy.check_consolidated()?;
+    if growths.iter().any(|growth| stale.contains(growth.to.path())) {
+        hierarchy.consolidate()?;
+    }
     Ok(())
 }
 
@@ -383,6 +402,9 @@ fn conversion(
             ));
         }
     }
+    let mut before = before;
+    // What a range excludes is still there: only a value that is declared to stand for none becomes one.
+    (before.missing.valid_min, before.missing.valid_max) = (None, None);
     let scalars = (before.scalar(&types.0), after.scalar(&types.1));
     let (Some(one), Some(other)) = scalars else {
         return Err(format!("{} cannot be converted to {}", types.0, types.1));
@@ -442,12 +464,12 @@ impl Conversion {
             let rounding = Rounding::NearestEven;
             let bits = fitting.and_then(|value| to.cast(value, rounding, None));
             let bits = bits.ok_or_else(|| match number {
-                Some(number) => format!(
+                Some(number) if !number.is_nan() => format!(
                     "{} cannot be stored as {}, the type there; write the dataset that grows anew with a wider type",
                     Digits::All.of_float(number),
                     self.stored_as()
                 ),
-                None => format!(
+                _ => format!(
                     "an element is missing, and the array that grows declares no value for that; declare one that it does not use, as in \
                      `zarr attrs ARRAY --set _FillValue={}`",
                     if matches!(to, Scalar::Float(_)) { "NaN" } else { "-999" }

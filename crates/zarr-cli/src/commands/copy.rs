@@ -250,10 +250,17 @@ impl Copy {
         }
         if let (Source::Node(source), false) = (&source, self.region.is_empty()) {
             self.tell_other_parts(session, source, &regions)?;
-            for path in regions.keys() {
-                let below = session::from(source.path(), path);
-                let to = zarr::tools::path_below(&place.path, &below)?;
-                let Ok(array) = place.hierarchy.array(&to) else { continue };
+            let copies = regions.keys().map(|path| {
+                zarr::tools::path_below(&place.path, &session::from(source.path(), path))
+            });
+            let copies = copies.collect::<zarr::Result<BTreeSet<NodePath>>>()?;
+            for to in &copies {
+                let Ok(array) = place.hierarchy.array(to) else { continue };
+                // Of an image that is cut in all its levels, none shows another extent.
+                let levels = resize::levels_beside(&array);
+                if !levels.is_empty() && levels.iter().all(|level| copies.contains(level)) {
+                    continue;
+                }
                 let axes: Vec<usize> = (0..array.rank()).collect();
                 let advice =
                     "cut the others, too, with a `--region` for each, or all of them with `--sel`";

@@ -7,7 +7,7 @@ use zarr::tools::{
     PyramidConvention, PyramidMethod, PyramidOptions, PyramidPlan, PyramidProgress,
     PyramidRounding, plan_pyramid,
 };
-use zarr::{Array, CancelToken, ErrorKind, Json, Node, Object};
+use zarr::{Array, CancelToken, ErrorKind, Group, Json, Node, Object};
 
 use super::Out;
 use super::copy::{part, stop_on_signal};
@@ -112,6 +112,7 @@ pub(crate) struct Pyramid {
 #[derive(Clone, Debug)]
 enum Factor {
     All(u64),
+    InOrder(Vec<u64>),
     ByAxis(Vec<(String, u64)>),
 }
 
@@ -122,17 +123,49 @@ fn levels(text: &str) -> Result<usize, String> {
     })
 }
 
-/// `2`, or `z=1,y=2,x=2`.
+/// `2`, `1,2,2`, or `z=1,y=2,x=2`.
 fn factor(text: &str) -> Result<Factor, String> {
-    let why = || "expected a number, as in 2, or one for each axis, as in z=2,y=2,x=2".to_owned();
+    let why = || {
+        "expected a number, as in 2, or one for each axis, as in z=1,y=2,x=2 or 1,2,2".to_owned()
+    };
     if !text.contains('=') {
-        return text.trim().parse().map(Factor::All).map_err(|_| why());
+        let numbers = text.split(',').map(|number| number.trim().parse().ok());
+        return match numbers.collect::<Option<Vec<u64>>>().as_deref() {
+            Some([factor]) => Ok(Factor::All(*factor)),
+            Some(factors) => Ok(Factor::InOrder(factors.to_vec())),
+            None => Err(why()),
+        };
     }
     let axes = text.split(',').map(|axis| {
         let (name, factor) = axis.split_once('=')?;
         Some((name.trim().to_owned(), factor.trim().parse().ok()?))
     });
     axes.collect::<Option<Vec<_>>>().map(Factor::ByAxis).ok_or_else(why)
+}
+
+/// The factors of an image's axes, which are given in the order of the axes.
+fn by_axis(group: &Group, factors: Vec<u64>) -> Result<Vec<(String, u64)>, Failure> {
+    let attributes = group.attributes();
+    let inner = attributes.get("ome").and_then(Json::as_object).unwrap_or(attributes);
+    let image = inner.get("multiscales").and_then(Json::as_array).unwrap_or_default().first();
+    let axes = image.and_then(|image| image.as_object()?.get("axes")?.as_array());
+    let names = axes
+        .unwrap_or_default()
+        .iter()
+        .map(|axis| axis.as_object()?.get("name")?.as_str().map(str::to_owned));
+    let names: Vec<String> = names.collect::<Option<_>>().unwrap_or_default();
+    if names.len() != factors.len() {
+        let place = human::place(group.hierarchy(), group.path());
+        let (given, shown) = (factors.len(), names.join(", "));
+        return Err(Failure::Usage(if names.is_empty() {
+            format!(
+                "{place}: its axes have no names in an order; name them, as in --factor y=2,x=2"
+            )
+        } else {
+            format!("{place}: --factor has {given} numbers, but the image has the axes {shown}")
+        }));
+    }
+    Ok(names.into_iter().zip(factors).collect())
 }
 
 /// A shape, or `none`.
@@ -185,6 +218,7 @@ impl Pyramid {
         let (factor, factors) = match self.factor.clone() {
             Some(Factor::All(factor)) => (Some(factor), Vec::new()),
             Some(Factor::ByAxis(factors)) => (None, factors),
+            Some(Factor::InOrder(factors)) => (None, by_axis(&group, factors)?),
             None => (None, Vec::new()),
         };
         let options = PyramidOptions {

@@ -158,6 +158,7 @@ impl Rename {
             copy(&node, &hierarchy, &new)?;
             erase_old(session, &hierarchy, &old)?;
         }
+        zarr::tools::update_netcdf_lists(&hierarchy, &old, Some(&new))?;
         session.talk(&format!("{old} of {} is now {new}", hierarchy.store().name()));
         if let Node::Array(array) = &node {
             tell_dimension(session, array, &old, &new);
@@ -167,10 +168,10 @@ impl Rename {
     }
 }
 
-/// Waits for other renames in the same folder or archive, and lets others wait until the file is dropped; `None` where no rename has to
-/// wait. Between the removal of consolidated metadata and their return, another rename would miss nodes, or bring back the copies of a
+/// Waits for other renames, and appends of datasets, in the same folder or archive, and lets others wait until the file is dropped; `None`
+/// where nobody has to wait. Between the removal of consolidated metadata and their return, another rename would miss nodes, or bring back the copies of a
 /// node that is gone; in an archive, its copy would begin beside that of another one.
-fn turn(hierarchy: &Hierarchy) -> Result<Option<File>, Failure> {
+pub(super) fn turn(hierarchy: &Hierarchy) -> Result<Option<File>, Failure> {
     let name = hierarchy.store().name();
     let folder = match name.split_once("://") {
         Some(("file", _)) => name,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use zarr::nczarr::{Dataset, DatasetOptions};
-use zarr::{Array, Json, Node};
+use zarr::{Array, Json, Node, NodePath};
 
 use crate::failure::Failure;
 use crate::human;
@@ -138,7 +138,7 @@ pub(super) fn tell_others(
     axes: &[usize],
     advice: &str,
 ) {
-    if is_one_of_levels(array) {
+    if !levels_beside(array).is_empty() {
         session.warn_about(
             array,
             &["it is a level of an image, and the other levels still show the old extent: erase the smaller ones with `zarr rm`, \
@@ -183,20 +183,22 @@ pub(super) fn tell_others(
     session.warn_about(array, &notes);
 }
 
-/// Whether an array is one of several levels of an OME-Zarr image.
-fn is_one_of_levels(array: &Array) -> bool {
-    let Some(parent) = array.path().parent() else { return false };
-    let Ok(group) = array.hierarchy().group(&parent) else { return false };
+/// The levels of the OME-Zarr image of which an array is one of several; none of another array.
+pub(super) fn levels_beside(array: &Array) -> Vec<NodePath> {
+    let Some(parent) = array.path().parent() else { return Vec::new() };
+    let Ok(group) = array.hierarchy().group(&parent) else { return Vec::new() };
     let attributes = group.attributes();
     let of_v3 = attributes.get("ome").and_then(Json::as_object);
     let multiscales = of_v3.and_then(|ome| ome.get("multiscales"));
     let multiscales = multiscales.or(attributes.get("multiscales")).and_then(Json::as_array);
-    multiscales.into_iter().flatten().any(|image| {
+    let images = multiscales.into_iter().flatten().map(|image| -> Vec<NodePath> {
         let datasets = image.as_object().and_then(|image| image.get("datasets"));
         let datasets = datasets.and_then(Json::as_array).unwrap_or_default();
         let paths = datasets.iter().filter_map(|level| level.as_object()?.get("path")?.as_str());
-        datasets.len() > 1 && paths.into_iter().any(|path| array.path().name() == Some(path))
-    })
+        paths.filter_map(|path| parent.join(path).ok()).collect()
+    });
+    let mut images = images.filter(|levels| levels.len() > 1 && levels.contains(array.path()));
+    images.next().unwrap_or_default()
 }
 
 /// The names of an array's dimensions; without names, none.

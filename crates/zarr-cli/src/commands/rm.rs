@@ -74,6 +74,7 @@ impl Rm {
                     those";
         interrupt::leaves(session, left);
         hierarchy.erase(&path)?;
+        zarr::tools::update_netcdf_lists(&hierarchy, &path, None)?;
         if path.is_root() {
             erase_entry_point(&hierarchy)?;
         }

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use zarr::data_type::ScalarValue;
 use zarr::tools::Listed;
-use zarr::{Array, ErrorKind, Json, Node, NodeKind, NodePath, Object};
+use zarr::{Array, Dialect, ErrorKind, Json, Node, NodeKind, NodePath, Object};
 use zarr_plot::meaning::{Meaning, MissingRule, TimeUnits, axes_of};
 use zarr_plot::stats::{
     Bins, ByArea, Found, Histogram, Numbers, Request, Statistics, Texts, statistics,
@@ -313,7 +313,15 @@ impl Stats {
             Missing::Declared => MissingRule::Declared,
             Missing::Fill => MissingRule::Fill,
         };
-        let meaning = if self.raw { Meaning::raw(array) } else { Meaning::of(array, rule) };
+        let meaning = if self.raw {
+            Meaning::raw(array)
+        } else if array.hierarchy().dialect() == Dialect::V3 {
+            Meaning::of(array, rule)
+        } else {
+            // The groups above tell whether its fill value stands for missing elements.
+            let options = session.options()?;
+            Meaning::of(&session.in_its_hierarchy(&self.target, array, &options)?, rule)
+        };
         session.warn_about(array, &meaning.warnings);
         let size = array.data_type().repr().map_or(1, |repr| repr.size() as u64);
         let progress = Progress::of_bytes(0, false);

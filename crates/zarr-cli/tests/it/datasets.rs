@@ -361,6 +361,96 @@ fn the_nodes_of_a_geometry_are_named_where_a_copy_leaves_them_out() {
     assert!(told.code == 0 && told.err.contains(advice), "{}", told.err);
 }
 
+/// What a range excludes is a number all the same, and is not lost behind a dataset without the range.
+#[test]
+fn values_out_of_a_valid_range_are_appended() {
+    let folder = Folder::new();
+    for (name, data_type) in [("d", "float32"), ("e", "float32"), ("f", "float64")] {
+        folder.good(&format!("create {name}.zarr/x --shape 2 --dtype {data_type} --dims t"));
+        put(&folder, &format!("{name}.zarr/x"), "[285,299]");
+    }
+    for source in ["e", "f"] {
+        folder.good(&format!("attrs {source}.zarr/x --set valid_range=[280,290]"));
+        folder.good(&format!("append d.zarr {source}.zarr --axis t"));
+    }
+    let all = folder.good("get d.zarr/x").text().to_owned();
+    assert_eq!(all, "[285.0,299.0,285.0,299.0,285.0,299.0]\n");
+}
+
+/// A kill between the document of an array and its consolidated copy.
+#[test]
+fn an_append_that_was_killed_before_a_copy_was_written_is_completed() {
+    for format in ["v2", "v3"] {
+        let folder = Folder::new();
+        dataset(&folder, "d.zarr", format, SINCE_2023, &[0, 1, 2]);
+        dataset(&folder, "e.zarr", format, SINCE_2023, &[3, 4]);
+        folder.good("consolidate d.zarr");
+        folder.good("copy d.zarr old.zarr");
+        folder.good("consolidate old.zarr");
+        folder.good("append d.zarr e.zarr --axis time");
+        let copies = if format == "v2" { ".zmetadata" } else { "zarr.json" };
+        let document = if format == "v2" { ".zarray" } else { "zarr.json" };
+        let restore = |key: &str| {
+            std::fs::copy(
+                folder.path(&format!("old.zarr/{key}")),
+                folder.path(&format!("d.zarr/{key}")),
+            )
+            .unwrap();
+        };
+        // Of all arrays only `rain` has its new length, and no copy has it.
+        for array in ["t2m", "flag", "time", "time_bnds"] {
+            restore(&format!("{array}/{document}"));
+        }
+        restore(copies);
+        folder.good("append d.zarr e.zarr --axis time");
+        folder.good("validate d.zarr");
+        // All arrays have it, and no copy.
+        restore(copies);
+        folder.bad("append d.zarr e.zarr --axis time", 2);
+        folder.good("validate d.zarr");
+    }
+}
+
+/// Two appends at once are one after the other: the second one finds that its rows do not follow.
+#[test]
+fn appends_of_datasets_at_the_same_time_do_not_mix() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &[0, 1, 2]);
+    dataset(&folder, "e.zarr", "v3", SINCE_2023, &[3, 4, 5]);
+    dataset(&folder, "f.zarr", "v3", SINCE_2023, &[4, 5, 6]);
+    let both = ["e", "f"].map(|name| {
+        folder.command(&format!("append d.zarr {name}.zarr --axis time")).spawn().unwrap()
+    });
+    let done = both.map(|mut child| child.wait().unwrap().success());
+    assert_eq!(done.iter().filter(|done| **done).count(), 1);
+    let days = if done[0] { "[3,4,5]" } else { "[4,5,6]" };
+    assert_eq!(folder.good("get d.zarr/time --region 3:").text().trim(), days);
+    let rain = folder.good("get d.zarr/rain --region 3:,0").text().trim().replace(".0", "");
+    assert_eq!(rain, days);
+}
+
+/// netCDF's library reads the lists of nodes that the groups of a dataset have.
+#[test]
+fn lists_of_netcdf_follow_nodes_that_are_renamed_and_erased() {
+    for format in ["nczarr-v2", "nczarr-v3"] {
+        let folder = Folder::new();
+        folder.write(
+            "d.cdl",
+            "netcdf d { dimensions: x = 2 ; variables: int a(x) ; int b(x) ; group: g { variables: int c ; } }",
+        );
+        folder.good(&format!("gen d.cdl -o d.zarr --format {format}"));
+        folder.good("rename d.zarr/a aa");
+        folder.good("rename d.zarr --path /b /g/b");
+        folder.good("rm d.zarr/g/c");
+        folder.good("validate d.zarr");
+        let dump = folder.good("dump -h d.zarr").text().to_owned();
+        assert!(dump.contains("int aa(x)") && dump.contains("int b(x)"), "{format}: {dump}");
+        assert!(!dump.contains("int a(x)") && !dump.contains("int c"), "{format}: {dump}");
+        folder.good("copy d.zarr e.zarr --to zarr-v3");
+        folder.good("copy d.zarr f.zarr --to nczarr-v2");
+    }
+}
+
 #[test]
 fn times_that_are_rounded_are_told() {
     let folder = Folder::new();

@@ -241,3 +241,39 @@ fn levels_of_labels_have_no_new_labels() {
         assert_eq!(folder.good(&format!("get {place}/1 --format csv")).text(), "10,30\n");
     }
 }
+
+/// An image of OME-Zarr 0.4 whose arrays name their axes, as xarray does: xarray takes the fill value 0 for a missing one, and programs for
+/// images take it for black.
+#[test]
+fn black_is_no_missing_value_of_an_image() {
+    let folder = Folder::new();
+    folder.good("create a.zarr/0 --as v2 --shape 2,2 --dtype uint16 --dims y,x --fill 0");
+    folder.feed("put a.zarr/0", b"[[100,0],[0,8]]");
+    let image = r#"multiscales=[{"version":"0.4","axes":[{"name":"y","type":"space"},{"name":"x","type":"space"}],"datasets":[{"path":"0","coordinateTransformations":[{"type":"scale","scale":[1,1]}]}]}]"#;
+    let set = folder.command("attrs a.zarr --set").arg(image).output().unwrap();
+    assert!(set.status.success());
+    for target in ["a.zarr/0", "a.zarr --path 0"] {
+        let stats = folder.good(&format!("stats {target}")).text().to_owned();
+        assert!(stats.contains("count          4"), "{target}: {stats}");
+    }
+    folder.good("copy a.zarr b.zarr --to v3 --quiet");
+    folder.good("copy a.zarr/0 c.zarr --to v3");
+    for name in ["b.zarr/0", "c.zarr"] {
+        let attributes = folder.good(&format!("attrs {name}")).text().to_owned();
+        assert!(!attributes.contains("_FillValue"), "{name}: {attributes}");
+        let of = |target: &str| folder.good(&format!("checksum {target}")).text().to_owned();
+        assert_eq!(of("a.zarr/0"), of(name), "{name}");
+    }
+    folder.good("diff a.zarr b.zarr");
+    folder.good("copy b.zarr d.zarr --to v2 --quiet");
+    let document = std::fs::read_to_string(folder.path("d.zarr/0/.zarray")).unwrap();
+    assert!(document.contains("\"fill_value\": 0"), "{document}");
+    // Of other arrays the rule is that of xarray.
+    folder.good("create e.zarr/x --as v2 --shape 2,2 --dtype uint16 --dims y,x --fill 0");
+    folder.good("copy e.zarr f.zarr --to v3");
+    assert!(folder.good("attrs f.zarr/x").text().contains("_FillValue"));
+    // One factor for each axis, in the order of the axes.
+    assert!(folder.bad("pyramid b.zarr --factor 1,2,2", 2).contains("has the axes y, x"));
+    folder.good("pyramid b.zarr --levels 2 --factor 1,2");
+    assert_eq!(folder.good("get b.zarr/1").text(), "[[50],[4]]\n");
+}

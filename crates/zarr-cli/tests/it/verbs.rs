@@ -596,3 +596,27 @@ fn a_lost_root_is_repaired() {
     folder.good("validate r.zarr");
     assert_eq!(folder.good("ls r.zarr").text(), "t\n");
 }
+
+/// A hierarchy of the other format inside a group is not its own: other readers pass over it.
+#[test]
+fn hierarchies_of_another_format_inside_stay() {
+    for (outer, inner) in [("v2", "v3"), ("v3", "v2")] {
+        let folder = Folder::new();
+        let create = |path: &str, format: &str| {
+            folder.good(&format!(
+                "create {path} --format {format} --shape 4 --chunks 2 --dtype int8"
+            ));
+            folder.feed(&format!("put {path}"), b"[1,2,3,4]");
+        };
+        create("x.zarr/g/a", outer);
+        create("in.zarr/b", inner);
+        fs::rename(folder.path("in.zarr"), folder.path("x.zarr/g/in")).unwrap();
+        folder.run("repair x.zarr --orphans --apply");
+        assert_eq!(folder.good("get x.zarr/g/in/b").text(), "[1,2,3,4]\n", "{outer}");
+        let told = folder.run("rm x.zarr/g");
+        assert_eq!(told.code, 0, "{}", told.err);
+        assert!(told.err.contains("in/b"), "{outer}: {}", told.err);
+        assert_eq!(folder.good("get x.zarr/g/in/b").text(), "[1,2,3,4]\n", "{outer}");
+        folder.bad("info x.zarr/g/a", 3);
+    }
+}

@@ -6,6 +6,7 @@ use super::consolidated::refresh::{self, AffectedNodes, Change};
 use super::context::HierarchyContext;
 use super::list;
 use crate::context::StoreContext;
+use crate::dialect::Dialect;
 use crate::error::{AccessError, Error, ErrorKind, Result};
 use crate::format::consolidated::is_document;
 use crate::format::{Child, copy_journal, has_chunk_name, is_zarr_key, may_be_chunk_of};
@@ -254,9 +255,14 @@ async fn find_foreign_keys(hierarchy: &HierarchyContext, path: &NodePath) -> Res
             }
         }
     }
-    if candidates.is_empty() {
+    let inner = hierarchies_of_other_formats(context.format.dialect(), &documents, &prefixes);
+    if candidates.is_empty() && inner.is_empty() {
         return Ok(Vec::new());
     }
+    let is_inner = |key: &StoreKey| {
+        let mut ends = key.as_str().match_indices('/').map(|(at, _)| &key.as_str()[..=at]);
+        ends.any(|folder| inner.contains(folder))
+    };
     let (nodes, is_described) = match list::read_nodes(hierarchy, path).await {
         Ok(nodes) => {
             let is_described = nodes.iter().any(|(at, node)| at == path && !is_implicit(node));
@@ -287,8 +293,11 @@ async fn find_foreign_keys(hierarchy: &HierarchyContext, path: &NodePath) -> Res
         }
     }
     let mut foreign = Vec::new();
+    candidates.extend(documents.into_iter().filter(&is_inner));
     for key in candidates {
-        let is_zarrs = if has_chunk_name(&key) {
+        let is_zarrs = if is_inner(&key) {
+            false
+        } else if has_chunk_name(&key) {
             !is_described || may_be_chunk_of(&array_prefixes, &key)
         } else {
             is_chunk(&arrays, &key)
@@ -305,6 +314,31 @@ async fn find_foreign_keys(hierarchy: &HierarchyContext, path: &NodePath) -> Res
         }
     }
     Ok(foreign)
+}
+
+/// The folders below some prefixes that are nodes of v3 in a hierarchy of v2, or the reverse: nodes of another hierarchy, which every
+/// other reader of this one passes over.
+fn hierarchies_of_other_formats(
+    dialect: Dialect,
+    documents: &[StoreKey],
+    prefixes: &[StorePrefix],
+) -> HashSet<String> {
+    let (own, others): (&[&str], &[&str]) = match dialect {
+        Dialect::V2 => (&[".zarray", ".zgroup"], &["zarr.json"]),
+        Dialect::V3 => (&["zarr.json"], &[".zarray", ".zgroup"]),
+        _ => return HashSet::new(),
+    };
+    let folders = |names: &[&str]| -> HashSet<String> {
+        let keys = documents.iter().filter_map(|key| key.as_str().rsplit_once('/'));
+        keys.filter(|(_, name)| names.contains(name))
+            .map(|(folder, _)| format!("{folder}/"))
+            .collect()
+    };
+    let (own, mut found) = (folders(own), folders(others));
+    found.retain(|folder| {
+        !own.contains(folder) && !prefixes.iter().any(|prefix| prefix.as_str() == folder)
+    });
+    found
 }
 
 fn is_implicit(node: &NodeMetadata) -> bool {

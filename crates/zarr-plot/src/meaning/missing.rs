@@ -39,7 +39,7 @@ pub struct Missing {
 pub(crate) const MAX_COMPARED: usize = 16;
 
 impl Missing {
-    /// What an array's metadata say; what cannot be applied goes to `warnings`. `is_unsigned` if elements are read as unsigned
+    /// What an array's metadata say to readers of a dialect; what cannot be applied goes to `warnings`. `is_unsigned` if elements are read as unsigned
     /// (`_Unsigned`).
     pub(crate) fn of(
         metadata: &ArrayMetadata,
@@ -52,8 +52,7 @@ impl Missing {
         let scalar = metadata.data_type.scalar();
         let real = scalar.filter(|scalar| !matches!(scalar, Scalar::Complex(_) | Scalar::Bool));
         let (Some(scalar), true) = (real, rule != MissingRule::None) else { return missing };
-        let from_dialect = if missing_value::has_names(metadata) { dialect } else { Dialect::V3 };
-        let declared = missing_value::of(metadata, from_dialect);
+        let declared = missing_value::of(metadata, dialect);
         let fill = metadata.fill_value.clone().filter(|_| rule == MissingRule::Fill);
         for value in declared.iter().chain(&fill) {
             missing.add(unsigned(scalar, is_unsigned).load(value.as_bytes()));

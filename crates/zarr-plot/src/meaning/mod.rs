@@ -26,7 +26,7 @@ mod select;
 mod time;
 
 use zarr_core::data_type::{DataType, NumpyTime, Scalar, ScalarValue, TimeKind, TimeUnit};
-use zarr_core::{Array, Json, Object};
+use zarr_core::{Array, Dialect, Json, Object, missing_value};
 
 pub use self::affine::Affine;
 pub(crate) use self::axes::axes_of_image;
@@ -65,7 +65,8 @@ pub struct Meaning {
 }
 
 impl Meaning {
-    /// What an array's attributes say. Nothing is read.
+    /// What an array's attributes say. Of an array in v2 or a draft whose fill value may stand for missing elements, the documents of the
+    /// groups above it are read: the fill value of an image's level is an element like any other.
     pub fn of(array: &Array, rule: MissingRule) -> Meaning {
         let metadata = array.metadata();
         let attributes = &metadata.attributes;
@@ -73,7 +74,13 @@ impl Meaning {
         let scalar = metadata.data_type.scalar();
         let unsigned = matches!(scalar, Some(Scalar::Int(_))) && is_unsigned(attributes);
         let dialect = array.hierarchy().dialect();
-        let missing = Missing::of(&metadata, dialect, rule, unsigned, &mut warnings);
+        let is_masked = missing_value::is_fill_value(dialect)
+            && missing_value::has_names(&metadata)
+            && !(metadata.fill_value.is_some()
+                && ome::may_be_level(&metadata)
+                && ome::is_level(array));
+        let masked = if is_masked { dialect } else { Dialect::V3 };
+        let missing = Missing::of(&metadata, masked, rule, unsigned, &mut warnings);
         let is_number = matches!(
             scalar,
             Some(Scalar::Int(_) | Scalar::Uint(_) | Scalar::Float(_) | Scalar::Complex(_))

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use zarr_core::{Array, ErrorKind, Group, Json, NodePath, Object, Result};
+use zarr_core::{Array, ArrayMetadata, ErrorKind, Group, Json, NodePath, Object, Result};
 
 use super::axes::AxisKind;
 use super::missing::items;
@@ -142,6 +142,28 @@ impl Images {
 /// What OME says in the attributes of a group: in 0.5 it is below `ome`.
 pub(super) fn inner(attributes: &Object) -> &Object {
     attributes.get("ome").and_then(Json::as_object).unwrap_or(attributes)
+}
+
+/// Whether an array may be a level of an image: those have two axes at least, and no units, scale or name of the CF conventions.
+pub(super) fn may_be_level(metadata: &ArrayMetadata) -> bool {
+    const OF_VARIABLES: [&str; 5] =
+        ["units", "scale_factor", "long_name", "standard_name", "coordinates"];
+    metadata.rank() > 1 && !OF_VARIABLES.iter().any(|name| metadata.attributes.contains(name))
+}
+
+/// Whether a group above an array lists it as a level of an image.
+pub(super) fn is_level(array: &Array) -> bool {
+    array.path().ancestors().any(|path| {
+        let Ok(group) = array.hierarchy().group(&path) else { return false };
+        let images = inner(group.attributes()).get("multiscales").and_then(Json::as_array);
+        images.unwrap_or_default().iter().any(|image| {
+            let datasets = image.as_object().and_then(|image| image.get("datasets")?.as_array());
+            datasets.unwrap_or_default().iter().any(|dataset| {
+                let level = dataset.as_object().and_then(|it| it.get("path")?.as_str());
+                level.is_some_and(|level| path.join(level).is_ok_and(|it| it == *array.path()))
+            })
+        })
+    })
 }
 
 /// The images of labels of an image's group: the names that its group `labels` lists, and their groups.

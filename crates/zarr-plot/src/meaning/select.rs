@@ -1,5 +1,7 @@
 //! Finds the positions along an axis that a text selects by coordinates: `2020-03-01`, `40:60`.
 
+use std::borrow::Cow;
+
 use zarr_core::{AccessError, Result};
 
 use super::axes::{Axis, Coordinates};
@@ -100,7 +102,7 @@ fn positions(
     if let Some(wanted) = point(text, found.time) {
         // A year, a month or a day is a range, of which an element beside it is no part; whoever wants the nearest says so.
         if wanted.1 > wanted.0 {
-            let inside = between(found, wanted.0, wanted.1);
+            let inside = between(&found.numbers, wanted.0, wanted.1);
             if inside.len() > 1 {
                 return Ok((along(inside), None));
             }
@@ -126,9 +128,9 @@ fn positions(
         return Err(format!("invalid coordinate `{text}`: expected one like {example}"));
     };
     let list = if wraps && low.is_finite() && high.is_finite() {
-        around(found, low, high)
+        around(&unwrapped(&found.numbers), low, high)
     } else {
-        between(found, low.min(high), low.max(high))
+        between(&found.numbers, low.min(high), low.max(high))
     };
     if list.is_empty() {
         return Err(format!("no coordinate is in `{text}`; {}", range(found)?));
@@ -147,28 +149,44 @@ fn along(positions: Vec<u64>) -> Along {
 }
 
 /// The positions of coordinates from one number to another.
-fn between(found: &Coordinates, low: f64, high: f64) -> Vec<u64> {
-    let numbers = found.numbers.iter().enumerate();
-    let inside = numbers.filter(|(_, number)| (low..=high).contains(*number));
+fn between(numbers: &[f64], low: f64, high: f64) -> Vec<u64> {
+    let inside = numbers.iter().enumerate().filter(|(_, number)| (low..=high).contains(*number));
     inside.map(|(at, _)| at as u64).collect()
 }
 
+/// Longitudes that begin anew once, such as `350, 355, 0, 5`, without the jump: `350, 355, 360, 365`. Others are as they are.
+fn unwrapped(numbers: &[f64]) -> Cow<'_, [f64]> {
+    for turn in [TURN, -TURN] {
+        let is_jump = |pair: &[f64]| (pair[1] - pair[0]) * turn < 0.0;
+        let mut jumps = numbers.windows(2).enumerate().filter(|(_, pair)| is_jump(pair));
+        let (Some((before, _)), None) = (jumps.next(), jumps.next()) else { continue };
+        let mut moved = numbers.to_vec();
+        moved[before + 1..].iter_mut().for_each(|number| *number += turn);
+        let span = moved[moved.len() - 1] - moved[0];
+        // Two coordinates have a direction, and no jump.
+        if moved.len() > 2 && !moved.windows(2).any(is_jump) && span.abs() <= TURN {
+            return Cow::Owned(moved);
+        }
+    }
+    Cow::Borrowed(numbers)
+}
+
 /// The positions of longitudes from one to another, eastwards if the range leaves the coordinates.
-fn around(found: &Coordinates, low: f64, high: f64) -> Vec<u64> {
-    let known = found.numbers.iter().filter(|number| !number.is_nan());
+fn around(numbers: &[f64], low: f64, high: f64) -> Vec<u64> {
+    let known = numbers.iter().filter(|number| !number.is_nan());
     let (least, most) =
         known.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &n| (a.min(n), b.max(n)));
-    let is_ascending = found.numbers.first() <= found.numbers.last();
+    let is_ascending = numbers.first() <= numbers.last();
     let high = if low > high && is_ascending { high + TURN } else { high };
     let (low, high) = (low.min(high), low.max(high));
     if least <= low && high <= most {
-        return between(found, low, high);
+        return between(numbers, low, high);
     }
     if high - low >= TURN {
-        return between(found, f64::NEG_INFINITY, f64::INFINITY);
+        return between(numbers, f64::NEG_INFINITY, f64::INFINITY);
     }
     let mut list = Vec::new();
-    for (at, &number) in found.numbers.iter().enumerate() {
+    for (at, &number) in numbers.iter().enumerate() {
         // The same longitude, the first at or after the beginning of the range.
         let eastward = low + (number - low).rem_euclid(TURN);
         let is_at_end = eastward > high && (eastward - TURN - low).abs() < 1e-9;
@@ -464,6 +482,16 @@ mod tests {
         assert!(positions(&east, "-10").is_err(), "other axes do not wrap");
         let closed = numbers(&[0.0, 120.0, 240.0, 360.0]);
         assert_eq!(at(&closed, "0:130").unwrap().0, Along::range(0..2));
+        // Two parts that were joined around the meridian.
+        let joined = numbers(&[350.0, 352.5, 355.0, 357.5, 0.0, 2.5, 5.0]);
+        for text in ["355:5", "-5:5", "355:365"] {
+            assert_eq!(at(&joined, text).unwrap().0, Along::range(2..7), "{text}");
+        }
+        assert_eq!(at(&joined, "-10:-5").unwrap().0, Along::range(0..3));
+        assert_eq!(at(&joined, "0:5").unwrap().0, Along::range(4..7));
+        let westward = numbers(&[10.0, 0.0, 350.0]);
+        assert_eq!(at(&westward, "-10:0").unwrap().0, Along::range(1..3));
+        assert_eq!(at(&numbers(&[20.0, 10.0]), "5:15").unwrap().0, Along::range(1..2));
     }
 
     #[test]

@@ -39,7 +39,8 @@ pub(crate) struct Logical {
 }
 
 impl Logical {
-    pub fn of(array: &Array) -> Logical {
+    /// What of an array counts. `is_level` says that it is a level of an image, whose fill value is an element like any other.
+    pub fn of(array: &Array, is_level: bool) -> Logical {
         let metadata = array.metadata();
         let dialect = array.hierarchy().dialect();
         let netcdf = NetCdf::of(&metadata);
@@ -66,7 +67,8 @@ impl Logical {
         let missing = if is_text_of_netcdf {
             None
         } else {
-            let masks_fill = missing_value::is_fill_value(dialect) || is_from_attribute;
+            let masks_fill =
+                !is_level && (missing_value::is_fill_value(dialect) || is_from_attribute);
             missing(&metadata, &stored_type, masks_fill, names.as_deref(), &shape)
         };
         let mut attributes = node_attributes(&metadata.attributes);

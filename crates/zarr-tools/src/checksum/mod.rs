@@ -22,6 +22,7 @@ use self::blocks::{Division, Tree};
 use self::lines::{Canonical, LineHasher, Pieces, piece_lengths};
 use self::logical::Logical;
 use crate::copy::holes::touched_blocks;
+use crate::ome;
 use crate::size::byte_count;
 use crate::tree_progress::{TreeProgress, check_size, relative};
 
@@ -161,8 +162,11 @@ const GROUP_TAG: &str = "zarr.group.1\n";
 /// [`AccessError::Cancelled`].
 pub fn checksum(node: &Node, options: &ChecksumOptions<'_>) -> Result<Checksum> {
     let nodes = crate::tree_progress::open_all(node)?;
-    let logical: Vec<Option<Logical>> =
-        nodes.iter().map(|node| node.as_array().map(Logical::of)).collect();
+    let levels = ome::levels_among(&nodes);
+    let logical = nodes
+        .iter()
+        .map(|node| node.as_array().map(|array| Logical::of(array, levels.contains(array.path()))));
+    let logical: Vec<Option<Logical>> = logical.collect();
     let bytes = logical.iter().flatten().map(Logical::size);
     let mut progress = TreeProgress {
         nodes_total: nodes.len() as u64,

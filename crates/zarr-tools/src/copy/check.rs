@@ -14,7 +14,7 @@ use super::plan::Role;
 use super::rechunk::check_memory;
 use super::split::countable_chunks;
 use super::{CopyOptions, as_stored};
-use crate::ome::Levels;
+use crate::ome::{Levels, image_levels, levels_among};
 
 /// What the copy of an array is to be; nothing for a group. Refuses what cannot be represented in the target.
 pub(super) fn planned(
@@ -150,7 +150,7 @@ impl Neighbours {
         } else {
             Levels::of(nodes.iter().chain(above))
         };
-        Neighbours { datasets: Datasets::of(nodes, dialect), levels }
+        Neighbours { datasets: Datasets::of(nodes, above, dialect), levels }
     }
 }
 
@@ -163,11 +163,13 @@ pub(super) fn groups_above(node: &Node) -> Vec<Node> {
 /// The groups that xarray opens as datasets: all arrays in them have names for their axes.
 pub(crate) struct Datasets {
     others: HashSet<Option<NodePath>>,
+    /// Levels of images. Their zeros are black, not missing, whatever names their axes have.
+    levels: HashSet<NodePath>,
     has_names_of_scalars: bool,
 }
 
 impl Datasets {
-    pub fn of(nodes: &[Node], dialect: Dialect) -> Datasets {
+    pub fn of(nodes: &[Node], above: &[Node], dialect: Dialect) -> Datasets {
         let arrays = nodes.iter().filter_map(Node::as_array).map(|array| (array, array.metadata()));
         let unnamed = arrays
             .filter(|(_, metadata)| metadata.rank() > 0 && !missing_value::has_names(metadata));
@@ -176,13 +178,21 @@ impl Datasets {
         if let [Node::Array(array)] = nodes {
             others.insert(array.path().parent());
         }
-        Datasets { others, has_names_of_scalars: dialect != Dialect::V3 }
+        let levels = if above.is_empty() {
+            levels_among(nodes)
+        } else {
+            image_levels(nodes.iter().chain(above))
+        };
+        Datasets { others, levels, has_names_of_scalars: dialect != Dialect::V3 }
     }
 
     /// Whether readers take the array for a variable. A scalar's document says nothing of it in v3: there its group
     /// tells.
     pub fn has(&self, array: &Array) -> bool {
         let metadata = array.metadata();
+        if self.levels.contains(array.path()) {
+            return false;
+        }
         let is_silent = metadata.rank() == 0 && metadata.dimension_names.is_none();
         if is_silent && !self.has_names_of_scalars {
             return !self.others.contains(&array.path().parent());

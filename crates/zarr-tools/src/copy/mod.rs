@@ -58,6 +58,7 @@ pub use self::layout_change::{ChunkLayout, LayoutChange};
 pub(crate) use self::memory::default_memory;
 #[cfg(feature = "nczarr")]
 pub use self::netcdf::{copy_dataset, plan_dataset};
+pub(crate) use self::node_copy::{NETCDF_GROUP, NETCDF_LISTS};
 pub use self::node_copy::{NodeCopy, node_copy};
 pub(crate) use self::plan::parsed_documents;
 pub use self::plan::{Plan, plan_copy};

@@ -158,7 +158,7 @@ fn planned_dataset(
             let lost = lost.into_iter().filter(|what| !is_told || !what.contains(FILL_VALUE));
             plan.told.not_kept.extend(lost.map(|what| format!("{to}: {what}")));
         }
-        if new.profile == Profile::Nczarr && Logical::of(&array).has_fixed_text() {
+        if new.profile == Profile::Nczarr && Logical::of(&array, false).has_fixed_text() {
             texts.push(to.to_string());
         }
         // Elements that this build cannot read are refused before anything is written.

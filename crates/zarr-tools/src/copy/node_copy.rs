@@ -124,8 +124,8 @@ fn without_unlisted(mut attributes: Object, path: &NodePath, copied: &HashSet<No
 }
 
 /// What a group of a netCDF dataset declares, and its lists of nodes, as newer and older writers call them.
-const NETCDF_GROUP: &str = "_nczarr_group";
-const NETCDF_LISTS: [&str; 4] = ["arrays", "vars", "groups", "subgroups"];
+pub(crate) const NETCDF_GROUP: &str = "_nczarr_group";
+pub(crate) const NETCDF_LISTS: [&str; 4] = ["arrays", "vars", "groups", "subgroups"];
 
 /// The attributes of a node, those of OME-Zarr in the version that the target's dialect has unless they are kept.
 fn group_attributes(node: &Node, target: &Hierarchy, keep_attributes: bool) -> Object {

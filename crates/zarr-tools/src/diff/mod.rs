@@ -7,9 +7,10 @@ mod elements;
 mod files;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::iter;
 
-use zarr_core::{Array, CancelToken, Error, Group, Json, Node, NodeKind, Object, Result};
+use zarr_core::{Array, CancelToken, Error, Group, Json, Node, NodeKind, NodePath, Object, Result};
 
 pub use self::elements::{ElementsDiff, Place};
 
@@ -177,7 +178,8 @@ pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Di
     let (one, other) = (named_nodes(first)?, named_nodes(second)?);
     let mut progress = TreeProgress { nodes_total: one.len() as u64, ..TreeProgress::default() };
     if !options.only_metadata {
-        let sizes = one.values().filter_map(Node::as_array).map(|array| Logical::of(array).size());
+        let sizes =
+            one.values().filter_map(Node::as_array).map(|array| Logical::of(array, false).size());
         progress.bytes_total = sizes.fold(0, u64::saturating_add);
         check_size(progress.bytes_total, options.max_size).map_err(|e| e.at_path(first.path()))?;
     }
@@ -188,6 +190,10 @@ pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Di
         files::compare([first, second], &nodes, options)?
     };
     let levels = [&one, &other].map(|tree| Levels::of(tree.values()));
+    let images = [(first, &one), (second, &other)].map(|(top, tree)| {
+        let nodes: Vec<Node> = iter::once(top).chain(tree.values()).cloned().collect();
+        ome::levels_among(&nodes)
+    });
     let mut diff = Diff::default();
     let mut paths: Vec<&Vec<String>> = one.keys().chain(other.keys()).collect();
     paths.sort();
@@ -199,7 +205,7 @@ pub fn diff(first: &Node, second: &Node, options: &DiffOptions<'_>) -> Result<Di
             (Some(a), Some(b)) => {
                 diff.compared += 1;
                 progress.path = Some(a.path().clone());
-                compare([a, b], &levels, &mut node, options, &mut progress)?;
+                compare([a, b], (&levels, &images), &mut node, options, &mut progress)?;
             }
             (Some(a), None) => node.changes.push(Change::OnlyInFirst(a.kind())),
             (None, Some(b)) => node.changes.push(Change::OnlyInSecond(b.kind())),
@@ -230,7 +236,7 @@ fn named_nodes(top: &Node) -> Result<BTreeMap<Vec<String>, Node>> {
 
 fn compare(
     [a, b]: [&Node; 2],
-    levels: &[Levels; 2],
+    levels: (&[Levels; 2], &[HashSet<NodePath>; 2]),
     node: &mut NodeDiff,
     options: &DiffOptions<'_>,
     progress: &mut TreeProgress,
@@ -323,12 +329,15 @@ fn property(name: &'static str, [first, second]: [Json; 2], changes: &mut Vec<Ch
 
 fn compare_arrays(
     [a, b]: [&Array; 2],
-    levels: &[Levels; 2],
+    (levels, images): (&[Levels; 2], &[HashSet<NodePath>; 2]),
     node: &mut NodeDiff,
     options: &DiffOptions<'_>,
     progress: &mut TreeProgress,
 ) -> Result<()> {
-    let logical = [a, b].map(Logical::of);
+    let logical = [0, 1].map(|n| {
+        let array = [a, b][n];
+        Logical::of(array, images[n].contains(array.path()))
+    });
     let [one, other] = &logical;
     let changes = &mut node.changes;
     let both = |of: &dyn Fn(&Logical) -> Json| [of(one), of(other)];

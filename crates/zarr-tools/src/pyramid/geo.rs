@@ -238,6 +238,7 @@ impl Map {
         let along = self.axes(&names);
         let axes = names.iter().map(|name| Axis {
             name: name.clone(),
+            is_channel: false,
             is_space: self.dimensions.contains(name),
             unit: None,
         });
@@ -381,7 +382,7 @@ impl Map {
 /// A variable as an image of which only the names of the axes are known.
 pub(super) fn variable(array: &Array, map: OnMap) -> Image {
     let names = names_of(array).unwrap_or_default().into_iter();
-    let axes = names.map(|name| Axis { name, is_space: false, unit: None });
+    let axes = names.map(|name| Axis { name, is_space: false, is_channel: false, unit: None });
     Image { axes: axes.collect(), datasets: Vec::new(), method: None, map: Some(map) }
 }
 

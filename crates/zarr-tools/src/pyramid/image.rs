@@ -22,6 +22,7 @@ pub(super) struct Image {
 pub(super) struct Axis {
     pub name: String,
     pub is_space: bool,
+    pub is_channel: bool,
     pub unit: Option<String>,
 }
 
@@ -118,7 +119,8 @@ fn axis(json: &Json) -> Option<Axis> {
         Some(kind) => kind == "space",
         None => ["x", "y", "z"].contains(&&*name),
     };
-    Some(Axis { name, is_space, unit: text("unit").map(str::to_owned) })
+    let is_channel = text("type") == Some("channel");
+    Some(Axis { name, is_space, is_channel, unit: text("unit").map(str::to_owned) })
 }
 
 fn read_dataset(json: &Json, rank: usize) -> Option<Dataset> {

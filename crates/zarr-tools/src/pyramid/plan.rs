@@ -138,6 +138,19 @@ pub fn plan_pyramid(group: &Group, options: &PyramidOptions<'_>) -> Result<Pyram
         let plan = PyramidPlan::from_json(hierarchy, path, &json);
         let plan = plan.ok_or_else(|| journal.broken("it is not a plan of a pyramid"))?;
         plan.check_bases()?;
+        // The first image is that of the group; its labels have methods of their own.
+        let begun = plan.images.first().map(|image| image.method);
+        if let (Some(begun), Some(asked)) = (begun, options.method)
+            && begun != asked
+        {
+            let why = format!(
+                "the pyramid under way is made by the method `{}`, not `{}`",
+                begun.name(),
+                asked.name()
+            );
+            return Err(argument(hierarchy, path, why)
+                .with_hint("continue without `--method`, or start over with `--restart`"));
+        }
         return Ok(plan);
     }
     let mut plan = PyramidPlan {
@@ -330,6 +343,11 @@ pub(super) fn wanted_levels(
         if !image.axes.iter().any(|axis| axis.name == *name) {
             let names: Vec<&str> = image.axes.iter().map(|axis| &*axis.name).collect();
             return Err(fail(format!("unknown axis `{name}`; the image has {}", names.join(", "))));
+        }
+        if *factor > 1 && image.axes.iter().any(|axis| axis.name == *name && axis.is_channel) {
+            return Err(fail(format!(
+                "`{name}` is the axis of the channels, which are not joined: each level has all of them"
+            )));
         }
         if *factor == 0 {
             return Err(fail(format!("the factor of axis `{name}` is 0; the minimum is 1")));

@@ -37,6 +37,7 @@ pub(super) fn check(
         tree.nodes.values().flat_map(|node| &node.documents).chain(&tree.attributes_only).collect();
     let orphans = BTreeSet::new();
     let (misspelled, others) = (BTreeMap::new(), BTreeMap::new());
+    let inner = inner_hierarchies(context.format.dialect(), &inventory.keys);
     let mut judge = Judge {
         context,
         inventory,
@@ -48,6 +49,7 @@ pub(super) fn check(
         orphans,
         misspelled,
         others,
+        inner,
     };
     let mut chunks = Vec::new();
     for (at, key) in inventory.keys.iter().enumerate() {
@@ -98,6 +100,22 @@ struct Judge<'a> {
     misspelled: BTreeMap<usize, Vec<Problem>>,
     /// Files that are not Zarr's, and folders of such files: how many there are, and one of them.
     others: BTreeMap<String, (u64, &'a StoreKey)>,
+    /// The folders of nodes of another format, which have no document of this one.
+    inner: BTreeSet<&'a str>,
+}
+
+/// The folders with documents of v3 alone in a hierarchy of v2, or the reverse.
+fn inner_hierarchies(dialect: Dialect, keys: &[StoreKey]) -> BTreeSet<&str> {
+    let (own, others): (&[&str], &[&str]) = match dialect {
+        Dialect::V2 => (&[".zarray", ".zgroup"], &["zarr.json"]),
+        Dialect::V3 => (&["zarr.json"], &[".zarray", ".zgroup"]),
+        _ => return BTreeSet::new(),
+    };
+    let folders = |names: &[&str]| -> BTreeSet<&str> {
+        let keys = keys.iter().filter_map(|key| key.as_str().rsplit_once('/'));
+        keys.filter(|(_, name)| names.contains(name)).map(|(folder, _)| folder).collect()
+    };
+    &folders(others) - &folders(own)
 }
 
 impl<'a> Judge<'a> {
@@ -131,6 +149,10 @@ impl<'a> Judge<'a> {
                 let what = "its array was being erased when that was interrupted";
                 let problem = Problem::new(path, ProblemKind::InterruptedErase, what).at(key);
                 Verdict::Problem(problem.by(self.clause(["F-001", "Z2-021", "row-27"])))
+            }
+            // What belongs to a node of another format is no chunk that lost its array: its document is reported.
+            _ if text.match_indices('/').any(|(at, _)| self.inner.contains(&text[..at])) => {
+                Verdict::Known
             }
             _ if is_zarr_key(key) => {
                 let folder = orphaned_folder(text);
