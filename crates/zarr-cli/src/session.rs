@@ -427,6 +427,14 @@ impl Session {
         Ok(place)
     }
 
+    /// The dialect of a new hierarchy where `--format` names none: that of `--as`, which people give for it, or v3.
+    pub fn new_dialect(&self) -> Dialect {
+        match &self.global.read_as {
+            Some(read_as) if read_as.dialect == Dialect::V2 => Dialect::V2,
+            _ => Dialect::V3,
+        }
+    }
+
     /// Options to open what a new node is created in.
     fn new_place_options(
         &self,

@@ -542,6 +542,13 @@ impl Conversion {
                 let wanted = other.number(date).ok_or_else(|| {
                     format!("the calendar of the dataset that grows has no {date}")
                 })?;
+                // 64-bit floats do not hold all counts of nanoseconds.
+                if are_plain
+                    && !matches!(to, Scalar::Float(_))
+                    && let Some(count) = other.integer(date)
+                {
+                    return Ok(Some(ScalarValue::Integer(count)));
+                }
                 let is_whole = after.affine.invert(wanted).fract() == 0.0;
                 if !is_whole && !matches!(to, Scalar::Float(_)) {
                     let units = after.units.clone().unwrap_or_default();
@@ -549,7 +556,12 @@ impl Conversion {
                 }
                 wanted
             }
-            _ if are_plain && matches!(value, ScalarValue::Integer(_)) => return Ok(Some(value)),
+            // As it is, which keeps the sign of zero, too.
+            _ if are_plain
+                && (matches!(value, ScalarValue::Integer(_)) || matches!(to, Scalar::Float(_))) =>
+            {
+                return Ok(Some(value));
+            }
             _ if are_plain && number.fract() != 0.0 && !matches!(to, Scalar::Float(_)) => {
                 let number = Digits::All.of_float(number);
                 return Err(format!("{number} is not an integer, and {} is", self.data_type));

@@ -111,7 +111,7 @@ impl Create {
         interrupt::leaves(session, left);
         self.refuse_spaces()?;
         let codecs = by_name::specs(&self.codec, session.registry())?;
-        let place = session.place(&self.target, self.format, Dialect::V3, &self.care)?;
+        let place = session.place(&self.target, self.format, session.new_dialect(), &self.care)?;
         if !self.overwrite {
             refuse_other_kind(&place, self.group)?;
         }

@@ -241,6 +241,13 @@ fn a_hundred_million_chunks_that_are_not_stored_are_compared() {
     }
     folder.good("diff a.zarr b.zarr");
     assert_eq!(checksum(&folder, "a.zarr"), checksum(&folder, "b.zarr"));
+    folder.good("create c.zarr --shape 1000000000 --chunks 10 --dtype int16 --fill 4");
+    let told = folder.run("diff a.zarr c.zarr");
+    assert!(
+        told.text().contains("1,000,000,000 of 1,000,000,000 elements differ"),
+        "{}",
+        told.text()
+    );
     folder.feed("put b.zarr --region 77", b"[5]");
     assert_ne!(checksum(&folder, "a.zarr"), checksum(&folder, "b.zarr"));
 }

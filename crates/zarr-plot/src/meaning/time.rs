@@ -105,6 +105,12 @@ impl TimeUnits {
         Some(whole as f64 + rest as f64 / self.unit as f64)
     }
 
+    /// The whole number that means a date; `None` if none does, or if the calendar has no such date.
+    pub fn integer(&self, date: Date) -> Option<i128> {
+        let away = self.calendar.nanoseconds(date)? - self.epoch;
+        (away.rem_euclid(self.unit) == 0).then(|| away.div_euclid(self.unit))
+    }
+
     /// The number of seconds in a unit.
     pub fn seconds(&self) -> f64 {
         self.unit as f64 / 1e9

@@ -117,7 +117,7 @@ impl Pair<'_> {
         // Where neither side stores a chunk, one piece tells for all.
         let of = |n: usize| touched_blocks(self.arrays[n], &self.shape, &lengths, memory);
         let touched = [of(0)?, of(1)?];
-        let mut are_fills_equal = false;
+        let (mut are_fills_equal, mut do_fills_differ) = (false, false);
         let pieces = Pieces::new(&self.shape, lengths);
         for number in 0..pieces.count() {
             let piece = pieces.region(number);
@@ -130,8 +130,16 @@ impl Pair<'_> {
                 |n: usize| touched[n].as_ref().is_some_and(|blocks| !blocks.contains(&number));
             let are_fills = [is_fill(0), is_fill(1)];
             let is_fill = are_fills == [true, true];
+            let in_piece = piece.element_count().unwrap_or(u64::MAX);
             if is_fill && are_fills_equal {
-                found.diff.compared += piece.element_count().unwrap_or(u64::MAX);
+                found.diff.compared += in_piece;
+                continue;
+            }
+            // Once no more places are told, the others differ as those do.
+            if is_fill && do_fills_differ && found.has_all_places(options.places) {
+                found.diff.compared += in_piece;
+                found.diff.different += in_piece;
+                found.whole(&piece, &division);
                 continue;
             }
             let different = found.diff.different;
@@ -151,6 +159,7 @@ impl Pair<'_> {
                 }
             }
             are_fills_equal |= is_fill && found.diff.different == different;
+            do_fills_differ |= is_fill && found.diff.different == different + in_piece;
             if let Some(call) = options.progress {
                 call(progress);
             }
@@ -279,6 +288,37 @@ impl Found {
         for (axis, &at) in axes.iter_mut().zip(index) {
             *axis = (axis.0.min(at), axis.1.max(at));
         }
+    }
+
+    /// Whether nothing but counts and regions would be added by more elements that differ as others do.
+    fn has_all_places(&self, places: usize) -> bool {
+        self.diff.fields.is_empty() && self.diff.places.len() >= places.min(PLACES)
+    }
+
+    /// Notes that all elements of a piece differ.
+    fn whole(&mut self, piece: &Region, division: &Division) {
+        let ranges = piece.intervals();
+        let first: Vec<u64> =
+            ranges.iter().zip(&division.block).map(|(range, len)| range.start / len).collect();
+        let mut block = first.clone();
+        while self.boxes.len() < MAX_REGIONS {
+            let part = block.iter().zip(&division.block).zip(ranges).map(|((at, len), range)| {
+                range.start.max(at * len)..range.end.min((at + 1).saturating_mul(*len))
+            });
+            let part: Vec<std::ops::Range<u64>> = part.collect();
+            let ends = |of: &dyn Fn(&std::ops::Range<u64>) -> u64| part.iter().map(of).collect();
+            let corners: [Vec<u64>; 2] = [ends(&|range| range.start), ends(&|range| range.end - 1)];
+            corners.iter().for_each(|corner| self.region(corner, division));
+            // The next block in the piece, in C order.
+            let Some(axis) = (0..block.len()).rev().find(|&axis| {
+                (block[axis] + 1).saturating_mul(division.block[axis]) < ranges[axis].end
+            }) else {
+                return;
+            };
+            block[axis] += 1;
+            block[axis + 1..].copy_from_slice(&first[axis + 1..]);
+        }
+        self.diff.more_regions = true;
     }
 
     fn merge(&mut self, other: Found, places: usize) {
