@@ -174,6 +174,21 @@ fn shards(text: &str) -> Result<Shape, String> {
 }
 
 impl Pyramid {
+    /// A pyramid that was begun goes on by the options with which it was begun: another method would be passed over.
+    fn refuse_other_method(&self, group: &Group, plan: &PyramidPlan) -> Result<(), Failure> {
+        let levels = plan.levels();
+        let (Some(asked), Some(first)) = (self.method, levels.first()) else { return Ok(()) };
+        if levels.iter().any(|level| level.method == asked) {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "{}: the pyramid under way is made by the method `{}`, not `{}`; continue without --method, or start over with --restart",
+            human::place(group.hierarchy(), group.path()),
+            first.method.name(),
+            asked.name()
+        )))
+    }
+
     /// That TARGET is an array, and which group is meant.
     fn array_given(&self, session: &Session, array: &Array) -> String {
         let place = human::place(array.hierarchy(), array.path());
@@ -243,6 +258,7 @@ impl Pyramid {
             }),
         };
         let plan = plan_pyramid(&group, &options)?;
+        self.refuse_other_method(&group, &plan)?;
         session.warn(group.hierarchy());
         session.tell_notes(plan.notes());
         if self.dry_run {

@@ -138,19 +138,6 @@ pub fn plan_pyramid(group: &Group, options: &PyramidOptions<'_>) -> Result<Pyram
         let plan = PyramidPlan::from_json(hierarchy, path, &json);
         let plan = plan.ok_or_else(|| journal.broken("it is not a plan of a pyramid"))?;
         plan.check_bases()?;
-        // The first image is that of the group; its labels have methods of their own.
-        let begun = plan.images.first().map(|image| image.method);
-        if let (Some(begun), Some(asked)) = (begun, options.method)
-            && begun != asked
-        {
-            let why = format!(
-                "the pyramid under way is made by the method `{}`, not `{}`",
-                begun.name(),
-                asked.name()
-            );
-            return Err(argument(hierarchy, path, why)
-                .with_hint("continue without `--method`, or start over with `--restart`"));
-        }
         return Ok(plan);
     }
     let mut plan = PyramidPlan {
