@@ -219,6 +219,7 @@ _WORDS = [
     (re.compile(r"; if no other program writes here, turn the guard off \(`--guard off`\)"), ""),
     (re.compile(r"set `keep_cut_off` to leave them"), "use a store that can list"),
     (re.compile(r"`zarr (\w+)((?: [^`]*)?)`"), _call),
+    (re.compile(r"`--(chunks|shards) ([^`:=]+):([^`:=]+)=(-?\d+)`"), r'\1={"\2": {"\3": \4}}'),
     (re.compile(r"`--([a-z][a-z-]+)(?:[= ]([^`]+))?`"), _option),
     (re.compile(r"(?<![\w-])--([a-z][a-z-]+)()"), _option),
     (re.compile(r"`(\w+)\((true|false)\)`"), lambda match: f"{match[1]}={match[2].capitalize()}"),
