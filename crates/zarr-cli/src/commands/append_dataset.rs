@@ -472,7 +472,7 @@ impl Conversion {
                 _ => format!(
                     "an element is missing, and the array that grows declares no value for that; declare one that it does not use, as in \
                      `zarr attrs ARRAY --set _FillValue={}`",
-                    if matches!(to, Scalar::Float(_)) { "NaN" } else { "-999" }
+                    an_extreme(*to)
                 ),
             })?;
             to.store(bits, place);
@@ -574,6 +574,15 @@ impl Conversion {
             _ if stored.is_finite() => ScalarValue::Integer(stored.round_ties_even() as i128),
             _ => return Ok(None),
         }))
+    }
+}
+
+/// A value that rarely stands for a number, which every array of this type can store.
+fn an_extreme(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::Int(bits) => (-(1_i128 << (bits - 1))).to_string(),
+        Scalar::Uint(bits) => ((1_i128 << bits) - 1).to_string(),
+        _ => "NaN".to_owned(),
     }
 }
 
