@@ -31,7 +31,8 @@ pub use self::encoding::{JsonEncoding, MetadataEncoding};
 pub use self::interface::{Child, Correction, DocumentMember, Documents, Format, Layout};
 pub(crate) use self::members::{DIMENSION_NAMES, XARRAY_DIMENSIONS};
 pub use self::names::{
-    TOOL_FOLDERS, copy_journal, is_document_name, is_tool_key, is_zarr_key, system_part,
+    TOOL_FOLDERS, copy_journal, folders_of_another_format, is_document_name, is_tool_key,
+    is_zarr_key, system_part,
 };
 pub(crate) use self::names::{documents_of_other_dialects, has_chunk_name, may_be_chunk_of};
 pub use self::reading::Reading;

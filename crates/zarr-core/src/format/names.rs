@@ -1,6 +1,6 @@
 //! Tells keys that some dialect may have written from those of other files, by their names.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::dialect::Dialect;
 use crate::path::NodePath;
@@ -69,6 +69,21 @@ pub(crate) fn documents_of_other_dialects(
 /// Whether the last part of a key is the name of a document of v2, v3 or NCZarr.
 pub fn is_document_name(name: &str) -> bool {
     DOCUMENTS.contains(&name) || name.starts_with(".ncz")
+}
+
+/// The folders, of these keys, that are nodes of v3 alone in a hierarchy of v2, or the reverse: nodes of another hierarchy, which every
+/// reader of this one passes over. The drafts have none.
+pub fn folders_of_another_format(dialect: Dialect, keys: &[StoreKey]) -> BTreeSet<&str> {
+    let (own, others): (&[&str], &[&str]) = match dialect {
+        Dialect::V2 => (&[".zarray", ".zgroup"], &["zarr.json"]),
+        Dialect::V3 => (&["zarr.json"], &[".zarray", ".zgroup"]),
+        Dialect::Draft => return BTreeSet::new(),
+    };
+    let folders = |names: &[&str]| -> BTreeSet<&str> {
+        let keys = keys.iter().filter_map(|key| key.as_str().rsplit_once('/'));
+        keys.filter(|(_, name)| names.contains(name)).map(|(folder, _)| folder).collect()
+    };
+    &folders(others) - &folders(own)
 }
 
 /// Whether the key of a document or of a chunk may look like this, in any dialect.

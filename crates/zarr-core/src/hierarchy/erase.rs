@@ -6,10 +6,11 @@ use super::consolidated::refresh::{self, AffectedNodes, Change};
 use super::context::HierarchyContext;
 use super::list;
 use crate::context::StoreContext;
-use crate::dialect::Dialect;
 use crate::error::{AccessError, Error, ErrorKind, Result};
 use crate::format::consolidated::is_document;
-use crate::format::{Child, copy_journal, has_chunk_name, is_zarr_key, may_be_chunk_of};
+use crate::format::{
+    Child, copy_journal, folders_of_another_format, has_chunk_name, is_zarr_key, may_be_chunk_of,
+};
 use crate::metadata::{ArrayMetadata, NodeMetadata};
 use crate::path::NodePath;
 use crate::store::{StoreKey, StorePrefix};
@@ -255,12 +256,13 @@ async fn find_foreign_keys(hierarchy: &HierarchyContext, path: &NodePath) -> Res
             }
         }
     }
-    let inner = hierarchies_of_other_formats(context.format.dialect(), &documents, &prefixes);
+    let mut inner = folders_of_another_format(context.format.dialect(), &documents);
+    inner.retain(|folder| !prefixes.iter().any(|prefix| prefix.as_str() == format!("{folder}/")));
     if candidates.is_empty() && inner.is_empty() {
         return Ok(Vec::new());
     }
     let is_inner = |key: &StoreKey| {
-        let mut ends = key.as_str().match_indices('/').map(|(at, _)| &key.as_str()[..=at]);
+        let mut ends = key.as_str().match_indices('/').map(|(at, _)| &key.as_str()[..at]);
         ends.any(|folder| inner.contains(folder))
     };
     let (nodes, is_described) = match list::read_nodes(hierarchy, path).await {
@@ -293,7 +295,7 @@ async fn find_foreign_keys(hierarchy: &HierarchyContext, path: &NodePath) -> Res
         }
     }
     let mut foreign = Vec::new();
-    candidates.extend(documents.into_iter().filter(&is_inner));
+    candidates.extend(documents.iter().filter(|key| is_inner(key)).cloned());
     for key in candidates {
         let is_zarrs = if is_inner(&key) {
             false
@@ -314,31 +316,6 @@ async fn find_foreign_keys(hierarchy: &HierarchyContext, path: &NodePath) -> Res
         }
     }
     Ok(foreign)
-}
-
-/// The folders below some prefixes that are nodes of v3 in a hierarchy of v2, or the reverse: nodes of another hierarchy, which every
-/// other reader of this one passes over.
-fn hierarchies_of_other_formats(
-    dialect: Dialect,
-    documents: &[StoreKey],
-    prefixes: &[StorePrefix],
-) -> HashSet<String> {
-    let (own, others): (&[&str], &[&str]) = match dialect {
-        Dialect::V2 => (&[".zarray", ".zgroup"], &["zarr.json"]),
-        Dialect::V3 => (&["zarr.json"], &[".zarray", ".zgroup"]),
-        _ => return HashSet::new(),
-    };
-    let folders = |names: &[&str]| -> HashSet<String> {
-        let keys = documents.iter().filter_map(|key| key.as_str().rsplit_once('/'));
-        keys.filter(|(_, name)| names.contains(name))
-            .map(|(folder, _)| format!("{folder}/"))
-            .collect()
-    };
-    let (own, mut found) = (folders(own), folders(others));
-    found.retain(|folder| {
-        !own.contains(folder) && !prefixes.iter().any(|prefix| prefix.as_str() == folder)
-    });
-    found
 }
 
 fn is_implicit(node: &NodeMetadata) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use zarr_core::format::{is_zarr_key, system_part};
+use zarr_core::format::{folders_of_another_format, is_zarr_key, system_part};
 use zarr_core::grid::ChunkKeys;
 use zarr_core::store::{GetOptions, StoreKey};
 use zarr_core::{Dialect, Era, NodePath};
@@ -37,7 +37,7 @@ pub(super) fn check(
         tree.nodes.values().flat_map(|node| &node.documents).chain(&tree.attributes_only).collect();
     let orphans = BTreeSet::new();
     let (misspelled, others) = (BTreeMap::new(), BTreeMap::new());
-    let inner = inner_hierarchies(context.format.dialect(), &inventory.keys);
+    let inner = folders_of_another_format(context.format.dialect(), &inventory.keys);
     let mut judge = Judge {
         context,
         inventory,
@@ -102,20 +102,6 @@ struct Judge<'a> {
     others: BTreeMap<String, (u64, &'a StoreKey)>,
     /// The folders of nodes of another format, which have no document of this one.
     inner: BTreeSet<&'a str>,
-}
-
-/// The folders with documents of v3 alone in a hierarchy of v2, or the reverse.
-fn inner_hierarchies(dialect: Dialect, keys: &[StoreKey]) -> BTreeSet<&str> {
-    let (own, others): (&[&str], &[&str]) = match dialect {
-        Dialect::V2 => (&[".zarray", ".zgroup"], &["zarr.json"]),
-        Dialect::V3 => (&["zarr.json"], &[".zarray", ".zgroup"]),
-        _ => return BTreeSet::new(),
-    };
-    let folders = |names: &[&str]| -> BTreeSet<&str> {
-        let keys = keys.iter().filter_map(|key| key.as_str().rsplit_once('/'));
-        keys.filter(|(_, name)| names.contains(name)).map(|(folder, _)| folder).collect()
-    };
-    &folders(others) - &folders(own)
 }
 
 impl<'a> Judge<'a> {
