@@ -81,7 +81,7 @@ pub(super) fn tallies_along(
     }
     if !request.percentiles.is_empty() || request.histogram.is_some() {
         return Err(argument(
-            "percentiles and histograms are computed of all elements, not along axes".into(),
+            "percentiles and histograms are computed over all elements, not along axes".into(),
         ));
     }
     let shape: Vec<u64> = axes.iter().map(|&axis| plan.axes[axis].len()).collect();

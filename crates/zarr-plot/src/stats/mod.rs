@@ -51,7 +51,7 @@ pub use self::texts::Texts;
 pub use self::weighted::{ByArea, statistics_along_by_area, statistics_by_area};
 use crate::meaning::{Affine, Meaning, TimeUnits, units_of_numpy};
 
-/// What is to be found out.
+/// Which statistics to compute.
 #[derive(Clone)]
 pub struct Request<'a> {
     /// What is selected along each axis; all, if there is nothing.
@@ -176,7 +176,7 @@ pub struct Numbers {
 /// Computes the statistics of an array.
 ///
 /// # Errors
-/// [`AccessError::Argument`] for a request that cannot be; as [`Array::read`].
+/// [`AccessError::Argument`] for an invalid request; as [`Array::read`].
 pub fn statistics(array: &Array, request: &Request<'_>) -> Result<Statistics> {
     check(request)?;
     let plan = match request.share {
@@ -208,7 +208,7 @@ pub fn statistics(array: &Array, request: &Request<'_>) -> Result<Statistics> {
                 let job = Numerical { plan: &plan, column, request, meaning: &meaning, tally };
                 let numbers = dispatch(scalar, job).ok_or_else(|| {
                     argument(format!(
-                        "there are no statistics of elements of type {}",
+                        "statistics are not supported for elements of type {}",
                         plan.data_type
                     ))
                 })??;

@@ -151,7 +151,7 @@ impl Plan {
         let mut plan = Plan::new(array, axes)?;
         if plan.count() == u64::MAX {
             return Err(AccessError::Argument(
-                "more elements than 64 bits count have no statistics".into(),
+                "the selection has more elements than 64 bits can count".into(),
             )
             .into());
         }

@@ -29,7 +29,8 @@ pub struct ByArea {
 /// As in xarray's `weighted`, missing elements and NaN have no weight.
 ///
 /// # Errors
-/// [`zarr_core::AccessError::Argument`] if no axis of the array is latitude; as [`statistics_along`].
+/// [`zarr_core::AccessError::Argument`] if no axis of the array is latitude, or elements are at a latitude that is missing; as
+/// [`statistics_along`].
 pub fn statistics_by_area(array: &Array, request: &Request<'_>, axes: &[Axis]) -> Result<ByArea> {
     let found = area_weights(axes)?;
     let rows = Request {
@@ -41,8 +42,9 @@ pub fn statistics_by_area(array: &Array, request: &Request<'_>, axes: &[Axis]) -
         ..request.clone()
     };
     let along = statistics_along(array, &rows, &[found.axis])?;
-    let cells = along.cells.iter().enumerate().map(|(n, cell)| (found.weight(request, n), cell));
-    let (mean, std) = weighted(&cells.collect::<Vec<_>>());
+    let cells = along.cells.iter().enumerate();
+    let cells = cells.map(|(n, cell)| Ok((found.weight(request, n, cell)?, cell)));
+    let (mean, std) = weighted(&cells.collect::<Result<Vec<_>>>()?);
     Ok(ByArea { axis: found.axis, bounds: found.bounds, mean, std })
 }
 
@@ -50,7 +52,8 @@ pub fn statistics_by_area(array: &Array, request: &Request<'_>, axes: &[Axis]) -
 /// over the Earth for each time, if `axes` is that of time. `of` are all axes of the array.
 ///
 /// # Errors
-/// [`zarr_core::AccessError::Argument`] if no axis of the array is latitude, or if it is one of `axes`; as [`statistics_along`].
+/// [`zarr_core::AccessError::Argument`] if no axis of the array is latitude, if it is one of `axes`, or elements are at a
+/// latitude that is missing; as [`statistics_along`].
 pub fn statistics_along_by_area(
     array: &Array,
     request: &Request<'_>,
@@ -81,8 +84,8 @@ pub fn statistics_along_by_area(
             &of_rows
                 .iter()
                 .enumerate()
-                .map(|(row, cell)| (found.weight(request, row), cell))
-                .collect::<Vec<_>>(),
+                .map(|(row, cell)| Ok((found.weight(request, row, cell)?, cell)))
+                .collect::<Result<Vec<_>>>()?,
         );
         let mut whole: Option<Tally> = None;
         for place in places {
@@ -102,12 +105,24 @@ pub fn statistics_along_by_area(
 }
 
 impl AreaWeights {
-    /// The weight of the `n`th selected position along the latitude.
-    fn weight(&self, request: &Request<'_>, n: usize) -> f64 {
+    /// The weight of the `n`th selected position along the latitude, whose elements are in `cell`. A row of unknown area
+    /// has to be without elements: a mean that left them out would look like one of all of them.
+    fn weight(&self, request: &Request<'_>, n: usize, cell: &Cell) -> Result<f64> {
+        if cell.count == 0 {
+            return Ok(0.0);
+        }
         let selected = request.axes.as_ref().and_then(|axes| axes.get(self.axis));
         let position = selected.map_or(n as u64, |along| along.at(n as u64));
-        let position = usize::try_from(position).ok();
-        position.and_then(|at| self.weights.get(at)).copied().unwrap_or(0.0)
+        let index = usize::try_from(position).ok();
+        let weight = index.and_then(|at| self.weights.get(at)).copied().unwrap_or(f64::NAN);
+        if weight.is_nan() {
+            return Err(argument(format!(
+                "the latitude at position {position} of axis {} is missing or beyond a pole: the area of its elements is unknown; \
+                 select the others, or correct the coordinate",
+                self.axis
+            )));
+        }
+        Ok(weight)
     }
 }
 

@@ -218,6 +218,22 @@ fn means_by_area_are_those_of_weighted_rows() {
     assert_eq!(found.bounds.unwrap().as_str(), "/lat_bnds");
 }
 
+#[test]
+fn rows_of_unknown_area_are_not_left_out_of_means() {
+    let hierarchy = hierarchy();
+    coordinate(&hierarchy, "lat", &[60.0, f64::NAN, 1e20, 90.0], NORTH);
+    let array = array(&hierarchy, "/a", &[4], &["lat"], r#"{"_FillValue": -1}"#);
+    array.write(.., &[1.0_f32, 3.0, -1.0, 2.0]).unwrap();
+    let axes = axes_of(&array).unwrap();
+    let request = Request::new(Meaning::of(&array, MissingRule::Declared));
+    let error = statistics_by_area(&array, &request, &axes).unwrap_err().to_string();
+    assert!(error.contains("latitude at position 1"), "{error}");
+    // A row without elements needs no area.
+    let others = vec![Along::List(vec![0, 2, 3])];
+    let found = statistics_by_area(&array, &Request { axes: Some(others), ..request }, &axes);
+    assert!((found.unwrap().mean - 1.0).abs() < 1e-6);
+}
+
 fn same(array: &Array) -> Array {
     array.clone()
 }

@@ -10,7 +10,8 @@ use crate::meaning::{Axis, text};
 pub struct AreaWeights {
     /// The axis of latitude.
     pub axis: usize,
-    /// For each position along it the area of a cell, in a unit of its own; 0 where the latitude is missing.
+    /// For each position along it the area of a cell, in a unit of its own; NaN where the latitude is missing, or beyond
+    /// a pole.
     pub weights: Vec<f64>,
     /// The variable with the bounds of the cells, if the weights are of these: they are the areas of zones between two
     /// latitudes. Else they are cosines of latitudes.
@@ -24,8 +25,7 @@ pub struct AreaWeights {
 /// [`AccessError::Argument`] if no axis is latitude; what reading the coordinates fails with.
 pub fn area_weights(axes: &[Axis]) -> Result<AreaWeights> {
     let Some(axis) = axes.iter().position(is_latitude) else {
-        let why =
-            "the array has no axis of latitude: one whose coordinates have the unit degrees_north";
+        let why = "no latitude axis found: no coordinates have the unit degrees_north";
         return Err(AccessError::Argument(why.into()).into());
     };
     let latitude = &axes[axis];
@@ -33,8 +33,11 @@ pub fn area_weights(axes: &[Axis]) -> Result<AreaWeights> {
         let weights = edges
             .chunks_exact(2)
             .map(|pair| {
-                let area = (pair[1].to_radians().sin() - pair[0].to_radians().sin()).abs();
-                if area.is_finite() { area } else { 0.0 }
+                // Bounds half a cell beyond a pole occur, and mean the pole.
+                let [from, to] = [pair[0], pair[1]].map(|degrees| {
+                    if degrees.abs() <= 180.0 { degrees.clamp(-90.0, 90.0) } else { f64::NAN }
+                });
+                (to.to_radians().sin() - from.to_radians().sin()).abs()
             })
             .collect();
         return Ok(AreaWeights { axis, weights, bounds: Some(path) });
@@ -44,9 +47,12 @@ pub fn area_weights(axes: &[Axis]) -> Result<AreaWeights> {
         .numbers
         .iter()
         .map(|degrees| {
-            let cosine = degrees.to_radians().cos();
+            // Poles that were stored as float32 may be a little beyond 90.
+            if degrees.abs() > 90.001 {
+                return f64::NAN;
+            }
             // Rounding makes the cosine of a pole a little less than 0.
-            if cosine.is_finite() { cosine.max(0.0) } else { 0.0 }
+            degrees.to_radians().cos().max(0.0)
         })
         .collect();
     Ok(AreaWeights { axis, weights, bounds: None })
