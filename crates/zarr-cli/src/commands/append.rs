@@ -83,7 +83,16 @@ impl Append {
                 )));
             }
         }
-        let array = session.open_rw(&self.target, &self.care)?.into_array()?;
+        let node = session.open_rw(&self.target, &self.care)?;
+        if node.as_group().is_some() {
+            let target = &self.target.target;
+            return Err(Failure::Usage(format!(
+                "{} is a group: name the array to append to, as in `zarr append {target} --path ARRAY --axis 0`, or the dataset to append, as \
+                 in `zarr append {target} MORE.zarr --axis time`",
+                human::place(node.hierarchy(), node.path())
+            )));
+        }
+        let array = node.into_array()?;
         let place = human::place(array.hierarchy(), array.path());
         let axis = self.axis(&array).map_err(|why| Failure::Usage(format!("{place}: {why}")))?;
         let mut stdin = io::stdin().lock();

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use zarr::data_type::{DataType, Rounding, Scalar, ScalarValue};
 use zarr::{Array, ArrayMetadata, Guard, Json, Node, Region, Selection};
-use zarr_plot::meaning::{Meaning, Missing, MissingRule};
+use zarr_plot::meaning::{Calendar, Meaning, Missing, MissingRule};
 
 use super::{rename, resize};
 use crate::digits::Digits;
@@ -136,13 +136,14 @@ pub(super) fn append(
             ));
         }
         return Err(refuse(format!(
-            "no array has the dimension `{name}`; there are {}{near}",
+            "no array has the dimension `{name}`; the dimensions are {}{near}",
             known.join(", ")
         )));
     }
     if let Some(path) = new.iter().find(|path| !targets.contains_key(*path)) {
         return Err(refuse(format!(
-            "{path} of {source} is missing in TARGET; add it with `zarr copy`, or leave it out of SRC"
+            "{path} of {source} is missing in TARGET, which could not say what its elements before are; leave it out of SRC (`zarr copy \
+             {source} PART --select ...` copies the others), or create it in TARGET first, as long as TARGET is along `{name}`"
         )));
     }
     if let Some(path) = old.iter().find(|path| !new.contains(path)) {
@@ -166,10 +167,20 @@ pub(super) fn append(
         resize::refuse_fixed(session, &whole, &[growth.axis])?;
     }
     for (path, array) in &sources {
-        let Some(there) = targets.get(path).filter(|_| !new.contains(path)) else { continue };
+        if new.contains(path) {
+            continue;
+        }
+        let Some(there) = targets.get(path) else {
+            let why = format!(
+                "it is not appended: TARGET has no such array, and it has no dimension `{name}`; `zarr copy` copies it"
+            );
+            session.warn_about(array, &[why]);
+            continue;
+        };
         if !are_equal(array, there)? {
             return Err(refuse(format!(
-                "{path} differs from that of {source}, and has no dimension `{name}` along which it could grow"
+                "{path} differs from that of {source}, and has no dimension `{name}` along which it could grow, so the two datasets do \
+                 not continue each other; `zarr diff` shows the difference, and `zarr copy --sel` cuts SRC to the same places"
             )));
         }
     }
@@ -377,30 +388,24 @@ fn conversion(
     if is_same && is_same_missing(&before.missing, &after.missing) {
         let units = [&before, &after].map(|meaning| meaning.units.clone().unwrap_or_default());
         if before.time.is_none() && units[0] != units[1] {
-            return Err(format!("expected the units `{}`, found `{}`", units[1], units[0]));
+            return Err(units_differ(&after, &before));
         }
         return Ok(None);
     }
     match (before.time, after.time) {
-        (Some(one), Some(other)) if one.calendar == other.calendar => {}
+        (Some(one), Some(other)) if have_same_dates(one.calendar, other.calendar) => {}
         (Some(one), Some(other)) => {
             let (one, other) = (one.calendar.name(), other.calendar.name());
             return Err(format!("expected the calendar `{other}`, found `{one}`"));
         }
         (None, None) if types.0 != types.1 && !(is_number(&types.0) && is_number(&types.1)) => {
             return Err(format!(
-                "expected the type {}, found {}; only numbers and times are converted",
-                types.1, types.0
+                "expected the type {}, found {}; only numbers and times are converted: write the array of SRC as {} first",
+                types.1, types.0, types.1
             ));
         }
         (None, None) if before.units == after.units => {}
-        _ => {
-            return Err(format!(
-                "expected the units `{}`, found `{}`",
-                shown_units(&after),
-                shown_units(&before)
-            ));
-        }
+        _ => return Err(units_differ(&after, &before)),
     }
     let mut before = before;
     // What a range excludes is still there: only a value that is declared to stand for none becomes one.
@@ -418,10 +423,30 @@ fn is_number(data_type: &DataType) -> bool {
     matches!(data_type.scalar(), Some(Scalar::Int(_) | Scalar::Uint(_) | Scalar::Float(_)))
 }
 
-/// The units of an array, or that it has none.
-fn shown_units(meaning: &Meaning) -> String {
-    meaning.units.clone().unwrap_or_else(|| "none".into())
+/// Why numbers in some units do not continue those in others.
+fn units_differ(expected: &Meaning, found: &Meaning) -> String {
+    let shown = |meaning: &Meaning| match &meaning.units {
+        Some(units) => format!("`{units}`"),
+        None => "none".into(),
+    };
+    let set = expected.units.as_deref().unwrap_or("...");
+    format!(
+        "expected the units {}, found {}; if they are the same by another name, `zarr attrs SRC/ARRAY --set units='{set}'` says so, otherwise \
+         convert the numbers of SRC first",
+        shown(expected),
+        shown(found)
+    )
 }
+
+/// Whether dates of one calendar are dates of the other, but for those before [`GREGORIAN_START`].
+fn have_same_dates(one: Calendar, other: Calendar) -> bool {
+    let are_gregorian =
+        |calendar: Calendar| matches!(calendar, Calendar::Standard | Calendar::ProlepticGregorian);
+    one == other || (are_gregorian(one) && are_gregorian(other))
+}
+
+/// Year, month and day from which on the standard calendar is the Gregorian one.
+const GREGORIAN_START: (i64, u8, u8) = (1582, 10, 15);
 
 /// Whether the same stored numbers are missing. NaN is equal to itself here.
 fn is_same_missing(one: &Missing, other: &Missing) -> bool {
@@ -465,7 +490,7 @@ impl Conversion {
             let bits = fitting.and_then(|value| to.cast(value, rounding, None));
             let bits = bits.ok_or_else(|| match number {
                 Some(number) if !number.is_nan() => format!(
-                    "{} cannot be stored as {}, the type there; write the dataset that grows anew with a wider type",
+                    "{} does not fit in {}, the type of the existing array; rewrite that dataset with a wider type",
                     Digits::All.of_float(number),
                     self.stored_as()
                 ),
@@ -514,8 +539,14 @@ impl Conversion {
 
     /// How the array that grows stores numbers.
     fn stored_as(&self) -> String {
-        let is_packed = !self.to.1.affine.is_identity();
-        let packed = if is_packed { " with a `scale_factor`" } else { "" };
+        let affine = &self.to.1.affine;
+        let packed = if affine.is_identity() {
+            ""
+        } else if affine.scale == 1.0 {
+            " with an `add_offset`"
+        } else {
+            " with a `scale_factor`"
+        };
         format!("{}{packed}", self.data_type)
     }
 
@@ -539,6 +570,14 @@ impl Conversion {
                     _ => one.date(number),
                 };
                 let date = date.ok_or_else(|| format!("{number} is not a date"))?;
+                if one.calendar != other.calendar
+                    && (date.year, date.month, date.day) < GREGORIAN_START
+                {
+                    let (one, other) = (one.calendar.name(), other.calendar.name());
+                    return Err(format!(
+                        "{date} is another day in the calendar `{other}` than in `{one}`: they agree from 1582-10-15 on"
+                    ));
+                }
                 let wanted = other.number(date).ok_or_else(|| {
                     format!("the calendar of the dataset that grows has no {date}")
                 })?;
@@ -706,7 +745,7 @@ fn refuse_overlap(coordinate: &Growth) -> Result<(), Failure> {
         )
     } else {
         format!(
-            "{place}: the new values do not go on in its direction: {} comes after {}; `--allow-overlap` appends them anyway",
+            "{place}: the new values do not continue in the same direction: {} comes after {}; `--allow-overlap` appends them anyway",
             shown(after),
             shown(before)
         )

@@ -182,13 +182,17 @@ fn channels_are_selected_by_their_labels() {
     let image = |labels: [&str; 2]| {
         let [one, other] = labels;
         folder.good(&format!(
-            r#"attrs i.zarr --set 'multiscales=[{{"version":"0.4","axes":[{{"name":"c","type":"channel"}},{{"name":"y","type":"space"}},{{"name":"x","type":"space"}}],"datasets":[{{"path":"0"}}]}}]' --set 'omero={{"channels":[{{"label":"{one}"}},{{"label":"{other}"}}]}}'"#
+            r#"attrs i.zarr --set 'multiscales=[{{"version":"0.4","axes":[{{"name":"c","type":"channel"}},{{"name":"y","type":"space"}},{{"name":"x","type":"space"}}],"datasets":[{{"path":"0","coordinateTransformations":[{{"type":"scale","scale":[1,1,1]}}]}}]}}]' --set 'omero={{"channels":[{{"label":"{one}"}},{{"label":"{other}"}}]}}'"#
         ));
     };
     image(["DAPI", "GFP"]);
     assert_eq!(folder.good("get i.zarr/0 --sel c=GFP").text(), "[[[7,8,9],[10,11,12]]]\n");
+    assert_eq!(
+        folder.good("get i.zarr/0 --sel c=DAPI:GFP").text(),
+        "[[[1,2,3],[4,5,6]],[[7,8,9],[10,11,12]]]\n"
+    );
     let error = folder.bad("get i.zarr/0 --sel c=gfp", 2);
-    assert!(error.contains("there are `DAPI`, `GFP`; did you mean `GFP`?"), "{error}");
+    assert!(error.contains("the coordinates are `DAPI`, `GFP`; did you mean `GFP`?"), "{error}");
     let error = folder.bad("plot i.zarr --channels dapi -o a.png", 2);
     assert!(error.contains("did you mean `DAPI`?"), "{error}");
     let error = folder.bad("plot i.zarr/0 --by-name c=1,y=0 --channels GFP -o a.png", 2);
@@ -210,6 +214,18 @@ fn channels_are_selected_by_their_labels() {
             .unwrap()
             .contains(r#""dimension_separator": ".""#)
     );
+    // By positions, where labels are not unique: the list of channels is cut, too.
+    image(["GFP", "GFP"]);
+    folder.good("copy i.zarr second.zarr --by-name c=1");
+    assert_eq!(folder.good("get second.zarr/0").text(), "[[[7,8,9],[10,11,12]]]\n");
+    assert_eq!(
+        folder.good("attrs second.zarr omero.channels --json").text().matches("GFP").count(),
+        1
+    );
+    let error = folder.bad("copy i.zarr no.zarr --by-name c=[0,1]", 2);
+    assert!(error.contains("one range of positions"), "{error}");
+    let error = folder.bad("copy i.zarr no.zarr --by-name z=0", 2);
+    assert!(error.contains("no dimension `z`"), "{error}");
     // Neither of two equal labels is meant.
     image(["GFP", "GFP"]);
     let error = folder.bad("get i.zarr/0 --sel c=GFP", 2);
@@ -510,7 +526,7 @@ fn numbers_of_another_type_are_appended_as_those_of_the_dataset() {
     let warning = "/x: 1 number is rounded by up to 1: the array that grows stores float64";
     assert!(told.code == 0 && told.err.contains(warning), "{}", told.err);
     for (line, expected) in [
-        ("append i2.zarr i8.zarr --axis t", "9007199254740992 cannot be stored as int16"),
+        ("append i2.zarr i8.zarr --axis t", "9007199254740992 does not fit in int16"),
         ("append i2.zarr f4.zarr --axis t", "0.10000000149011612 is not an integer, and int16 is"),
         ("append s.zarr i2.zarr --axis t", "expected the type string, found int16"),
     ] {
@@ -632,6 +648,42 @@ fn what_does_not_fit_behind_a_dataset_is_refused_by_name() {
     assert!(told.contains("did you mean `time`?"), "{told}");
     let told = folder.bad("append d.zarr nothing.zarr --axis time", 3);
     assert!(told.contains("nothing.zarr"), "{told}");
+}
+
+/// The two calendars agree from 1582 on; since an earlier day they count two days more or less.
+#[test]
+fn times_of_the_proleptic_calendar_are_appended_to_those_of_the_standard_one() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &MONTHS[..3]);
+    dataset(&folder, "e.zarr", "v3", "days since 0001-01-01", &[0, 30]);
+    put(&folder, "e.zarr/time", "[738610,738640]");
+    put(&folder, "e.zarr/time_bnds", "[[738610,738640],[738640,738671]]");
+    dataset(&folder, "early.zarr", "v3", "days since 1500-01-01", &[0]);
+    for name in ["e", "early"] {
+        folder.good(&format!("attrs {name}.zarr/time --set calendar=proleptic_gregorian"));
+    }
+    folder.good("append d.zarr e.zarr --axis time");
+    assert_eq!(folder.good("get d.zarr/time").text(), "[0,31,59,90,120]\n");
+    let told = folder.bad("append d.zarr early.zarr --axis time", 2);
+    assert!(told.contains("they agree from 1582-10-15 on"), "{told}");
+}
+
+#[test]
+fn an_append_of_a_dataset_says_what_it_does_not_append() {
+    let folder = Folder::new();
+    dataset(&folder, "d.zarr", "v3", SINCE_2023, &MONTHS[..3]);
+    dataset(&folder, "e.zarr", "v3", "days since 2023-04-01", &[0]);
+    folder.good("create e.zarr/mask --shape 4 --dims lat --dtype int8");
+    let told = folder.run("append d.zarr e.zarr --axis time");
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(
+        told.err.contains("/mask: it is not appended: TARGET has no such array"),
+        "{}",
+        told.err
+    );
+    // Without SRC.
+    let told = folder.bad("append d.zarr --axis time", 2);
+    assert!(told.contains("is a group: name the array to append to"), "{told}");
 }
 
 /// A script that runs twice must not store a month twice.
@@ -830,6 +882,70 @@ fn a_part_of_an_image_is_where_it_was_in_every_level() {
             r#"[{"type":"scale","scale":[1,0.5]},{"type":"translation","translation":[10.25,6.125]}]"#
         );
         assert!(!cut.err.contains("not kept"), "{}", cut.err);
+    }
+}
+
+/// Readers look for every level, label and well that a copy lists.
+#[test]
+fn a_copy_of_some_levels_and_labels_lists_those_alone() {
+    let folder = Folder::new();
+    for (format, is_nested) in [("v2", false), ("v3", true)] {
+        let name = format!("{format}.zarr");
+        let version = if is_nested { "" } else { r#""version":"0.4","# };
+        let level = |path: &str, scale: u32| {
+            format!(
+                r#"{{"path":"{path}","coordinateTransformations":[{{"type":"scale","scale":[{scale},{scale}]}}]}}"#
+            )
+        };
+        let image = |levels: &str| {
+            let axes = r#""axes":[{"name":"y","type":"space"},{"name":"x","type":"space"}]"#;
+            let images = format!(r#"[{{{version}{axes},"datasets":[{levels}]}}]"#);
+            match is_nested {
+                false => format!("multiscales={images}"),
+                true => format!(r#"ome={{"version":"0.5","multiscales":{images}}}"#),
+            }
+        };
+        let set = |target: &str, attribute: String| {
+            let status = folder.command(&format!("attrs {target} --set")).arg(attribute).status();
+            assert!(status.unwrap().success());
+        };
+        folder.good(&format!("create {name} --group --format {format}"));
+        set(&name, image(&format!("{},{}", level("0", 1), level("1", 2))));
+        for label in ["cells", "nuclei"] {
+            folder.good(&format!("create {name}/labels/{label} --group --format {format}"));
+        }
+        let listed = r#"["cells","nuclei"]"#;
+        let lists = match is_nested {
+            false => format!("labels={listed}"),
+            true => format!(r#"ome={{"version":"0.5","labels":{listed}}}"#),
+        };
+        set(&format!("{name}/labels"), lists);
+        for label in ["cells", "nuclei"] {
+            set(&format!("{name}/labels/{label}"), image(&level("0", 1)));
+        }
+        for (path, len) in [("0", 8), ("1", 4), ("labels/cells/0", 8), ("labels/nuclei/0", 8)] {
+            let dims = if is_nested { "--dims y,x" } else { "" };
+            folder.good(&format!(
+                "create {name}/{path} --format {format} --shape {len},{len} --dtype uint8 {dims}"
+            ));
+        }
+        let (copy, prefix) = (format!("copy-{name}"), if is_nested { "ome." } else { "" });
+        folder.good(&format!("copy {name} {copy} --exclude 1 --exclude labels/nuclei"));
+        let levels = folder.good(&format!("attrs {copy} {prefix}multiscales.0.datasets --json"));
+        assert_eq!(Json::parse(levels.text().as_bytes()).unwrap().as_array().unwrap().len(), 1);
+        let labels = folder.good(&format!("attrs {copy}/labels {prefix}labels --json"));
+        assert_eq!(labels.text().split_whitespace().collect::<String>(), r#"["cells"]"#);
+        folder.good(&format!("validate {copy}"));
+        // As they are.
+        folder.good(&format!("copy {name} kept-{name} --exclude 1 --keep-attributes"));
+        let levels =
+            folder.good(&format!("attrs kept-{name} {prefix}multiscales.0.datasets --json"));
+        assert_eq!(Json::parse(levels.text().as_bytes()).unwrap().as_array().unwrap().len(), 2);
+        // A selection by name, too.
+        folder.good(&format!("copy {name} one-{name} --select /0"));
+        let levels =
+            folder.good(&format!("attrs one-{name} {prefix}multiscales.0.datasets --json"));
+        assert_eq!(Json::parse(levels.text().as_bytes()).unwrap().as_array().unwrap().len(), 1);
     }
 }
 
@@ -1076,7 +1192,7 @@ fn all_new_coordinates_go_on_in_the_direction_of_the_old() {
             assert_eq!(folder.feed(&format!("put {name}{n}.zarr/t"), values.as_bytes()).code, 0);
         }
         let refused = folder.bad(&format!("append m{n}.zarr n{n}.zarr --axis t"), 2);
-        assert!(refused.contains("do not go on in its direction"), "{refused}");
+        assert!(refused.contains("do not continue in the same direction"), "{refused}");
         assert_eq!(folder.good(&format!("get m{n}.zarr/t")).text(), "[0,1,2]\n");
         folder.good(&format!("append m{n}.zarr n{n}.zarr --axis t --allow-overlap"));
     }

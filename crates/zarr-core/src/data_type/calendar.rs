@@ -54,7 +54,7 @@ pub(super) fn count(time: NumpyTime, text: &str) -> Result<i64, String> {
     let units = moment.units(time.unit).ok_or_else(|| too(text, time, "finer than"))?;
     let scale = i128::from(time.scale_factor);
     if units % scale != 0 {
-        return Err(too(text, time, "no multiple of the steps of"));
+        return Err(too(text, time, "not a multiple of the steps of"));
     }
     i64::try_from(units / scale)
         .ok()
@@ -360,7 +360,7 @@ mod tests {
         assert!(why("M8[s]", "2020-01-01T00:00:00.5").contains("finer than datetime64[s]"));
         assert!(why("M8[Y]", "2020-02").contains("finer than"));
         assert!(why("M8[W]", "2020-01-03").contains("finer than"));
-        assert!(why("M8[25s]", "1970-01-01T00:00:01").contains("no multiple"));
+        assert!(why("M8[25s]", "1970-01-01T00:00:01").contains("not a multiple"));
         assert!(why("M8[ns]", "3000-01-01").contains("out of range of"));
         assert!(
             why("M8[as]", "-1267650600228229401496703205376-01-01").contains("out of range of")

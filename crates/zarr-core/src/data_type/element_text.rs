@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::{DataType, Endian, Scalar};
 
-/// What an element says. How it is written is up to the notation: JSON and CSV quote a text, and have no number for NaN.
+/// The value of an element, as a number, text or bytes. How it is written is up to the notation: JSON and CSV quote text, and
+/// have no number for NaN.
 ///
 /// ```
 /// use zarr_core::data_type::{CoreType, DataType, ElementText, Endian};

@@ -73,7 +73,7 @@ pub trait ExtensionType: Any + Debug + Display + Send + Sync {
     /// Makes sure that native elements, C order, are ones of this type.
     ///
     /// # Errors
-    /// [`CodecError::Corrupt`] for elements that cannot be.
+    /// [`CodecError::Corrupt`] for invalid elements.
     fn check(&self, elements: &[u8]) -> Result<(), CodecError> {
         let _ = elements;
         Ok(())
@@ -82,7 +82,7 @@ pub trait ExtensionType: Any + Debug + Display + Send + Sync {
     /// Makes sure that these bytes are an element of this variable-length type.
     ///
     /// # Errors
-    /// [`CodecError::Corrupt`] if they cannot be.
+    /// [`CodecError::Corrupt`] if they are not.
     fn check_element(&self, element: &[u8]) -> Result<(), CodecError> {
         let _ = element;
         Ok(())

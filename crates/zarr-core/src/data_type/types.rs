@@ -141,7 +141,7 @@ pub struct ParsedType {
     pub endian: Option<Endian>,
 }
 
-/// Makes a data type of a third party of a dialect's metadata; `None` if the metadata name another type.
+/// Builds a third party's data type from a dialect's metadata; `None` if the metadata name another type.
 pub type BuildDataType = fn(&Json, Dialect) -> Option<Result<ParsedType, MetadataError>>;
 
 /// Parses the type of a field, or of an element inside another.
@@ -217,10 +217,10 @@ impl DataType {
         leaves::leaves(self)
     }
 
-    /// What an element says, whose numbers and UTF-32 are in this byte order. Of a variable-length element, `element` is the
+    /// The value of an element; its numbers and UTF-32 are in this byte order. For a variable-length element, `element` is the
     /// bytes without their length.
     ///
-    /// A third party's type says a number, if it is one, else bytes; [`DataType::resolved`] may say more.
+    /// With a third party's type, the value is a number if the type is one, otherwise bytes; [`DataType::resolved`] may give more.
     pub fn element_text<'a>(&self, element: &'a [u8], endian: Endian) -> ElementText<'a> {
         element_text::element_text(self, element, endian)
     }
@@ -276,7 +276,7 @@ impl DataType {
     /// form that memory has (D-031, F-040, F-053, Z2-030).
     ///
     /// # Errors
-    /// [`CodecError::Corrupt`] for elements that cannot be.
+    /// [`CodecError::Corrupt`] for invalid elements.
     pub fn check(&self, elements: &mut [u8], from: Origin) -> Result<(), CodecError> {
         check::check(self, elements, from)
     }
@@ -284,7 +284,7 @@ impl DataType {
     /// Makes sure that these bytes are an element of this variable-length type.
     ///
     /// # Errors
-    /// [`CodecError::Corrupt`] if they cannot be.
+    /// [`CodecError::Corrupt`] if they are not.
     pub fn check_element(&self, element: &[u8]) -> Result<(), CodecError> {
         check::check_element(self, element)
     }
