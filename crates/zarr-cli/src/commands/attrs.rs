@@ -23,8 +23,8 @@ Examples:
   zarr attrs data.zarr --path temperature --delete units --json
   zarr attrs cells.ome.zarr --set ome.omero.channels.0.label=DAPI",
     after_long_help = crate::details("\
-A KEY can address a value inside an attribute, as in omero.channels.0.label; an attribute with exactly that name takes
-precedence. A value is JSON, otherwise a string. With KEY, the exit code is 1 if the attribute does not exist.
+A KEY can address a value inside an attribute, as in omero.channels.0.label; an item of a list also by one of its members, as
+in multiscales.0.datasets.path=2, or by the text that it is; an attribute with exactly that name takes precedence. A value is JSON, otherwise a string. With KEY, the exit code is 1 if the attribute does not exist.
 Numbers on a terminal have at most 8 significant digits; in a pipe and with --json they are as stored.
 Changes apply to the latest attributes, so that concurrent changes are not lost. After a change only
 --json prints the attributes."))]
@@ -216,13 +216,27 @@ fn container<'a>(attributes: &Object, key: &'a str) -> Option<(&'a str, &'a str)
     matches!(value, Json::Object(_) | Json::Array(_)).then_some((attribute, rest))
 }
 
-/// A member of an object, or an item of a list by its place.
+/// A member of an object, or an item of a list.
 fn item<'a>(value: &'a Json, name: &str) -> Option<&'a Json> {
     match value {
         Json::Object(object) => object.get(name),
-        Json::Array(items) => items.get(name.parse::<usize>().ok()?),
+        Json::Array(items) => items.get(place_of(items, name)?),
         _ => None,
     }
+}
+
+/// The place of an item in a list: its number; `member=text` for the object with that member; or the text that it is. The last two
+/// stay right when other items are deleted.
+fn place_of(items: &[Json], name: &str) -> Option<usize> {
+    if let Ok(place) = name.parse::<usize>() {
+        return (place < items.len()).then_some(place);
+    }
+    items.iter().position(|item| match (item, name.split_once('=')) {
+        (Json::Object(object), Some((member, text))) => {
+            object.get(member).and_then(Json::as_str) == Some(text)
+        }
+        (item, _) => item.as_str() == Some(name),
+    })
 }
 
 /// That a value has nothing of this name.
@@ -278,8 +292,8 @@ fn with_item(old: &Json, known: &str, path: &str, new: Option<&Json>) -> Result<
         (Some(_), None) => return Err(no_member(known, old, name)),
         (None, _) => new.cloned(),
     };
-    match (old, name.parse::<usize>()) {
-        (Json::Object(object), _) => {
+    match old {
+        Json::Object(object) => {
             let mut object = object.clone();
             match new {
                 Some(value) => drop(object.insert(name, value)),
@@ -287,7 +301,10 @@ fn with_item(old: &Json, known: &str, path: &str, new: Option<&Json>) -> Result<
             }
             Ok(Json::Object(object))
         }
-        (Json::Array(items), Ok(place)) if place < items.len() => {
+        Json::Array(items) => {
+            let Some(place) = place_of(items, name) else {
+                return Err(no_member(known, old, name));
+            };
             let mut items = items.clone();
             match new {
                 Some(value) => items[place] = value,
@@ -362,6 +379,11 @@ mod tests {
         assert_eq!(inside(&set, "omero.channels.0.label"), Ok(&Json::from("x")));
         let without = with_member(&set, "omero.channels.0", None).unwrap();
         assert_eq!(inside(&without, "omero.channels.0.label"), Ok(&Json::from("y")));
+        // An item by what it is, whatever its place.
+        assert_eq!(inside(&all, "omero.channels.label=x.label"), Ok(&Json::from("x")));
+        let without = with_member(&set, "omero.channels.label=x", None).unwrap();
+        assert_eq!(inside(&without, "omero.channels.0.label"), Ok(&Json::from("y")));
+        assert!(with_member(&set, "omero.channels.label=z", None).is_err());
         let plain = with_member(&all, "x.y", Some(&1u64.into())).unwrap();
         assert_eq!(plain.get("x.y"), Some(&Json::from(1u64)));
         let named = with_member(&all, "a.b", Some(&3u64.into())).unwrap();

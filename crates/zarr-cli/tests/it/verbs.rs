@@ -485,6 +485,26 @@ fn names_of_what_is_gone_are_told_with_what_corrects_them() {
     folder.good("validate i.zarr");
     let names = folder.good("attrs i.zarr ome.multiscales.0.datasets.0.path");
     assert_eq!(names.text(), "full\n");
+    // Advice that is followed later takes out what it names.
+    let levels = ["full", "1", "2"].map(|path| {
+        format!(
+            r#"{{"path":"{path}","coordinateTransformations":[{{"type":"scale","scale":[1,1]}}]}}"#
+        )
+    });
+    set("i.zarr", format!("ome.multiscales.0.datasets=[{}]", levels.join(",")));
+    for level in ["1", "2"] {
+        folder.good(&format!("create i.zarr/{level} --shape 4,4 --dtype uint8 --dims y,x"));
+    }
+    let [first, second] = ["1", "2"].map(|level| folder.run(&format!("rm i.zarr/{level}")).err);
+    folder.good(&advised(&first));
+    folder.good(&advised(&second));
+    let left = folder.good("attrs i.zarr ome.multiscales.0.datasets --json");
+    assert!(
+        left.text().contains("full") && !left.text().contains(r#""path": "1""#),
+        "{}",
+        left.text()
+    );
+    folder.good("validate i.zarr");
 
     folder.good("create d.zarr/t --shape 2,3 --dtype float32 --dims y,x");
     folder.good("create d.zarr/lat --shape 2,3 --dtype float32 --dims y,x");
