@@ -270,6 +270,67 @@ pub(crate) fn placed(
     (attributes, levels)
 }
 
+/// The attributes of the group at `path` as a copy has them that has only some of the nodes: without the levels, labels, wells and images
+/// of wells that it does not have, so that readers do not look for them (0.4 and 0.5, "multiscales", "labels", "plate", "well"). An
+/// image without any level is no image.
+pub(crate) fn listing_copied(
+    mut attributes: Object,
+    path: &NodePath,
+    is_copied: &dyn Fn(&NodePath) -> bool,
+) -> Object {
+    let nested = attributes.get(OME).and_then(Json::as_object).cloned();
+    let is_nested = nested.is_some();
+    let mut holder = nested.unwrap_or_else(|| attributes.clone());
+    let is_listed = |name: &str| path.join(name).map_or(true, |node| is_copied(&node));
+    let is_path_listed = |item: &Json| {
+        let name = item.as_object().and_then(|item| item.get("path")?.as_str());
+        name.is_none_or(is_listed)
+    };
+    if let Some(images) = holder.get("multiscales").and_then(Json::as_array)
+        && images.iter().any(|image| is_nested || is_image(image))
+    {
+        let images: Vec<Json> = images
+            .iter()
+            .filter_map(|image| {
+                let Some(Json::Array(levels)) = image.as_object().and_then(|it| it.get("datasets"))
+                else {
+                    return Some(image.clone());
+                };
+                let levels: Vec<Json> =
+                    levels.iter().filter(|level| is_path_listed(level)).cloned().collect();
+                let is_empty = levels.is_empty();
+                let image = image.as_object()?.clone().with("datasets", levels);
+                (!is_empty).then(|| image.into())
+            })
+            .collect();
+        if images.is_empty() {
+            holder.remove("multiscales");
+            holder.remove("omero");
+        } else {
+            holder.insert("multiscales", images);
+        }
+    }
+    if let Some(labels) = holder.get("labels").filter(|labels| is_list_of_texts(labels)) {
+        let labels = labels.as_array().unwrap_or_default().iter();
+        let labels: Vec<Json> =
+            labels.filter(|name| name.as_str().is_none_or(is_listed)).cloned().collect();
+        holder.insert("labels", labels);
+    }
+    for (member, list) in [("plate", "wells"), ("well", "images")] {
+        let Some(object) = holder.get(member).and_then(Json::as_object) else { continue };
+        let Some(items) = object.get(list).and_then(Json::as_array) else { continue };
+        let items: Vec<Json> = items.iter().filter(|item| is_path_listed(item)).cloned().collect();
+        let object = object.clone().with(list, items);
+        holder.insert(member, object);
+    }
+    if is_nested {
+        attributes.insert(OME, holder);
+        attributes
+    } else {
+        holder
+    }
+}
+
 /// The attribute `omero` with the channels of the part alone; `None` if it has all of them, or none are listed.
 fn cut_channels(
     holder: &Object,

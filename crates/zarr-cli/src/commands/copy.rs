@@ -162,6 +162,10 @@ pub(crate) struct Copy {
     #[cfg(feature = "plot")]
     #[arg(long, value_name = "COORDINATES", allow_hyphen_values = true, conflicts_with = "region")]
     sel: Option<String>,
+    /// As --sel, by positions, as in c=0:2,t=-10:; a dimension must have the same length in all arrays
+    #[cfg(feature = "plot")]
+    #[arg(long, value_name = "REGION", allow_hyphen_values = true, conflicts_with_all = ["region", "sel"])]
+    by_name: Option<String>,
     #[cfg(feature = "plot")]
     #[command(flatten)]
     near: Near,
@@ -192,10 +196,12 @@ impl Copy {
             ("--region", !self.region.is_empty()),
             #[cfg(feature = "plot")]
             ("--sel", self.sel.is_some()),
+            #[cfg(feature = "plot")]
+            ("--by-name", self.by_name.is_some()),
         ];
         match said.into_iter().find(|(_, said)| *said) {
             Some((option, _)) => {
-                let why = "is not for netCDF datasets; name the group in SRC, or copy to v2 or v3";
+                let why = "cannot be used with netCDF datasets; name the group in SRC, or copy to v2 or v3";
                 Err(Failure::usage(format!("{option} {why}")))
             }
             None => Ok(()),
@@ -267,16 +273,20 @@ impl Copy {
                 resize::tell_others(session, &array, &array.shape(), &axes, advice);
             }
         }
-        let as_nczarr = match plan.new_dataset() {
-            Some(new) if new.profile != Profile::Pure => "NCZarr in ",
-            _ => "",
+        let (as_nczarr, as_netcdf) = match plan.new_dataset() {
+            Some(new) if new.profile != Profile::Pure => ("NCZarr in ", ""),
+            // Easily taken for another name of plain v2 and v3.
+            Some(_) if !Dataset::is_nczarr(&from) => {
+                ("", ", as a netCDF dataset, in which every dimension has a name")
+            }
+            _ => ("", ""),
         };
         let files = match copied.files {
             0 => String::new(),
             files => format!(", {} that are not Zarr's", human::plural(files, "file")),
         };
         session.talk(&format!(
-            "copied {}, {}{files}, to {} in {as_nczarr}{}",
+            "copied {}, {}{files}, to {} in {as_nczarr}{}{as_netcdf}",
             human::plural(copied.nodes_done, "node"),
             human::size(copied.bytes_done),
             zarr::tools::absolute_url(&self.target),
@@ -395,9 +405,15 @@ impl Copy {
         };
         let Source::Node(source) = source else { return Ok(options) };
         #[cfg(feature = "plot")]
-        match &self.sel {
-            Some(text) => self.cut(session, source, text, &mut options)?,
-            None => self.tell_coordinates(session, source)?,
+        match (&self.sel, &self.by_name) {
+            (Some(text), _) => {
+                let by = cut::By::Coordinates(self.near.reach());
+                self.cut(session, source, (text, by), &mut options)?;
+            }
+            (None, Some(text)) => {
+                self.cut(session, source, (text, cut::By::Positions), &mut options)?;
+            }
+            (None, None) => self.tell_coordinates(session, source)?,
         }
         // Whether an array's region was given for its path: that counts, and not the one for its name.
         let mut given = BTreeMap::new();
@@ -515,13 +531,13 @@ impl Copy {
         Ok(())
     }
 
-    /// Has the options copy a part of a dataset by coordinates, with all that the selected arrays need.
+    /// Has the options copy a part of a dataset by coordinates or positions, with all that the selected arrays need.
     #[cfg(feature = "plot")]
     fn cut(
         &self,
         session: &Session,
         source: &Node,
-        text: &str,
+        (text, by): (&str, cut::By),
         options: &mut CopyOptions<'_>,
     ) -> Result<(), Failure> {
         let mut arrays = arrays(source)?;
@@ -543,8 +559,7 @@ impl Copy {
             options.select.extend(needed);
         }
         let target = Target::new(&self.source, &self.path);
-        options.regions =
-            cut::regions(session, (&target, source), &arrays, text, self.near.reach())?;
+        options.regions = cut::regions(session, (&target, source), &arrays, text, by)?;
         Ok(())
     }
 
@@ -586,7 +601,7 @@ impl Copy {
         match (arrays.pop(), arrays.is_empty()) {
             (Some(array), true) => Ok(array),
             _ => Err(Failure::usage(
-                "--region cuts a single array, and SRC is not one; choose one with --path or --select, or name the array: --region NAME=REGION",
+                "--region applies to a single array, but SRC is a group; choose one with --path or --select, or name the array: --region NAME=REGION",
             )),
         }
     }

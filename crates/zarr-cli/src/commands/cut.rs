@@ -11,7 +11,7 @@ use zarr_plot::stats::Along;
 use crate::digits::Digits;
 use crate::failure::Failure;
 use crate::human;
-use crate::region::{items, two_selections};
+use crate::region::{Elements, items, two_selections};
 use crate::session::{Session, Target};
 
 /// The arrays that are chosen, and those that they need: coordinates of their dimensions, and what their attributes name.
@@ -50,13 +50,21 @@ fn named(array: &Array) -> Vec<String> {
     names
 }
 
-/// What of each array is copied, of those that have an axis that `text` names: `time=2023-01:2023-07,lat=40:60`.
+/// What a part of an axis is selected by.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum By {
+    Coordinates(Reach),
+    Positions,
+}
+
+/// What of each array is copied, of those that have an axis that `text` names: `time=2023-01:2023-07,lat=40:60`, or by positions
+/// `time=0:7,lat=-10:`.
 pub(super) fn regions(
     session: &Session,
     (target, source): (&Target, &Node),
     arrays: &[Array],
     text: &str,
-    reach: Reach,
+    by: By,
 ) -> Result<BTreeMap<NodePath, Vec<Steps>>, Failure> {
     let place = human::place(source.hierarchy(), source.path());
     let refuse = |why: String| Failure::Usage(format!("{place}: `{text}`: {why}"));
@@ -64,7 +72,11 @@ pub(super) fn regions(
     for item in items(text).map_err(refuse)? {
         let Some((name, selected)) = item.split_once('=') else {
             return Err(refuse(format!(
-                "expected name=coordinates, as in lat=40:60, found `{item}`"
+                "expected {}, found `{item}`",
+                match by {
+                    By::Coordinates(_) => "name=coordinates, as in lat=40:60",
+                    By::Positions => "name=positions, as in lat=0:10",
+                }
             )));
         };
         let name = name.trim();
@@ -73,6 +85,8 @@ pub(super) fn regions(
         }
         wanted.push((name, selected.trim()));
     }
+    // The length of each dimension, and where it was found.
+    let mut of_length: HashMap<&str, (NodePath, u64)> = HashMap::new();
     let mut known: BTreeSet<String> = BTreeSet::new();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     // The coordinates of a dimension are looked through once for all arrays that share them.
@@ -86,10 +100,20 @@ pub(super) fn regions(
                 .to_owned(),
         ));
     }
+    let mut all_axes = Vec::with_capacity(arrays.len());
+    let mut longest: HashMap<String, u64> = HashMap::new();
     for array in arrays {
         // An array that is the target itself has its coordinates in the groups above.
         let located = session.in_its_hierarchy(target, array, &session.options()?)?;
         let axes = axes_of(&located)?;
+        for axis in &axes {
+            let name = axis.name.clone().unwrap_or_default();
+            let len = longest.entry(name).or_default();
+            *len = axis.len.max(*len);
+        }
+        all_axes.push((located, axes));
+    }
+    for (array, (located, axes)) in arrays.iter().zip(all_axes) {
         known.extend(axes.iter().filter_map(|axis| axis.name.clone()));
         let mut region: Vec<Steps> =
             axes.iter().map(|axis| Steps { start: 0, step: 1, len: axis.len }).collect();
@@ -100,11 +124,37 @@ pub(super) fn regions(
                 continue;
             };
             // Labels of an image have a channel of their own.
-            if axis.len == 1 && !axis.is_selectable() {
-                let refused = select(session, &located, axis, selected, reach).err();
-                kept_whole = kept_whole.or(refused);
-                continue;
-            }
+            let reach = match by {
+                By::Coordinates(reach) if axis.len == 1 && !axis.is_selectable() => {
+                    let refused = select(session, &located, axis, selected, reach).err();
+                    kept_whole = kept_whole.or(refused);
+                    continue;
+                }
+                By::Coordinates(reach) => reach,
+                // Kept whole, if it is longer elsewhere.
+                By::Positions
+                    if axis.len == 1 && longest.get(*name).is_some_and(|&len| len > 1) =>
+                {
+                    continue;
+                }
+                By::Positions => {
+                    if let Some((first, len)) =
+                        of_length.insert(name, (located.path().clone(), axis.len))
+                        && len != axis.len
+                    {
+                        return Err(refuse(format!(
+                            "`{name}` is {len} long in {first}, but {} in {}: the same positions are different parts; select by coordinates \
+                             with --sel, or give each array its own --region",
+                            axis.len,
+                            located.path()
+                        )));
+                    }
+                    seen.insert(name);
+                    is_cut = true;
+                    region[n] = positions(&located, axis, selected)?;
+                    continue;
+                }
+            };
             seen.insert(name);
             is_cut = true;
             let whose = axis.array().map_or(located.path(), |array| array.path()).clone();
@@ -134,6 +184,19 @@ pub(super) fn regions(
         return Err(refuse(format!("no dimension `{name}`; {known}{near}")));
     }
     Ok(regions)
+}
+
+/// What positions select along one axis of an array.
+fn positions(array: &Array, axis: &Axis, selected: &str) -> Result<Steps, Failure> {
+    let refuse = |why: &str| {
+        let name = axis.name.as_deref().unwrap_or_default();
+        let place = human::place(array.hierarchy(), array.path());
+        Failure::Usage(format!("{place}: `{name}={selected}`: {why}"))
+    };
+    let elements =
+        Elements::of_region(Some(selected), &[axis.len]).map_err(|why| refuse(&why.to_string()))?;
+    let steps = elements.steps().and_then(|steps| steps.first().copied());
+    steps.ok_or_else(|| refuse("a copy takes one range of positions, as in 0:10, 4 or ::2"))
 }
 
 /// What is selected along one axis of an array. Says which coordinate is taken for one that is not there.

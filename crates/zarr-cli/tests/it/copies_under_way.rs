@@ -53,7 +53,9 @@ fn options_choose_what_is_copied() {
     folder.good("copy a.zarr d.zarr --path g/small --region ::-2");
     assert_eq!(folder.good("get d.zarr").text(), "[9,7,5,3,1]\n");
     assert!(
-        folder.bad("copy a.zarr e.zarr --region 1:2", 2).contains("--region cuts a single array")
+        folder
+            .bad("copy a.zarr e.zarr --region 1:2", 2)
+            .contains("--region applies to a single array")
     );
     folder.good("copy a.zarr f.zarr --region small=4:6 --region big=598:,::20");
     assert_eq!(folder.good("get f.zarr --path g/small").text(), "[5,6]\n");
@@ -212,7 +214,9 @@ fn netcdf_datasets_are_copied_in_parts_and_anew() {
     assert!(folder.good("get b.zarr --path big").text() == all);
     assert!(folder.bad("copy a.zarr c.zarr --to nczarr-v2 --memory 1KiB", 2).contains("memory"));
     assert!(
-        folder.bad("copy a.zarr c.zarr --to nczarr-v2 --select big", 2).contains("not for netCDF")
+        folder
+            .bad("copy a.zarr c.zarr --to nczarr-v2 --select big", 2)
+            .contains("cannot be used with netCDF")
     );
     assert!(!folder.path("c.zarr").exists());
     // An archive of NCZarr has its keys in a folder.

@@ -185,11 +185,11 @@ fn targets_that_are_no_copies_are_refused() {
         ("old", "stored bytes of one format are not valid in the other"),
         ("files", "not a copy"),
         ("under", "a copy to this place is under way"),
-        ("s", "one of the two is in the other"),
-        ("s/a", "one of the two is in the other"),
-        ("s/new", "one of the two is in the other"),
-        ("none/../s", "one of the two is in the other"),
-        ("s/a.zip", "one of the two is in the other"),
+        ("s", "or one is inside the other"),
+        ("s/a", "or one is inside the other"),
+        ("s/new", "or one is inside the other"),
+        ("none/../s", "or one is inside the other"),
+        ("s/a.zip", "or one is inside the other"),
     ] {
         fs::create_dir_all(folder.path("none")).unwrap();
         let before = files(&folder.path(target));
@@ -198,14 +198,14 @@ fn targets_that_are_no_copies_are_refused() {
         assert_eq!(files(&folder.path(target)), before, "{target}");
     }
     let err = folder.bad("sync s/a s --delete", 2);
-    assert!(err.contains("one of the two is in the other"), "{err}");
+    assert!(err.contains("or one is inside the other"), "{err}");
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(folder.path("s"), folder.path("link")).unwrap();
         let err = folder.bad("sync s link --delete", 2);
-        assert!(err.contains("one of the two is in the other"), "{err}");
+        assert!(err.contains("or one is inside the other"), "{err}");
         let err = folder.bad("sync link/a s", 2);
-        assert!(err.contains("one of the two is in the other"), "{err}");
+        assert!(err.contains("or one is inside the other"), "{err}");
     }
 }
 
@@ -665,7 +665,7 @@ fn an_ozx_is_a_target() {
     folder.good("diff s t.ozx");
     assert!(at(&bytes("t.ozx"), r#""jsonFirst":true"#).is_some());
     let err = folder.bad("sync old new.ozx", 2);
-    assert!(err.contains("it is in v3, and the source in v2"), "{err}");
+    assert!(err.contains("TARGET is in v3 but SOURCE is in v2"), "{err}");
     assert!(err.contains("`zarr copy` converts"), "{err}");
     assert!(!folder.path("new.ozx").exists());
     folder.good("copy old new.ozx");

@@ -1,6 +1,7 @@
 //! Finds the positions along an axis that a text selects by coordinates: `2020-03-01`, `40:60`.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use zarr_core::{AccessError, Result};
 
@@ -29,7 +30,7 @@ pub enum Reach {
 impl Axis {
     /// The positions that a text selects: those of all coordinates from one to another, both among them, as in `40:60` or
     /// `2020-03:2020-05`, each of which may be left out; or the one nearest to a number or a date, and the text of its coordinate
-    /// if that is another one; of texts the equal one. `reach` says how far the nearest one may be. Of coordinates that occur
+    /// if that is another one; of texts the equal one, or all from one to another. `reach` says how far the nearest one may be. Of coordinates that occur
     /// several times all that are equal to the text are selected, as in xarray.
     ///
     /// The end `2020-05` is the end of that month, and `2020-05-17` that of the day. A date that names a year, a month or a day selects
@@ -53,11 +54,11 @@ impl Axis {
                 let why = match &self.unfit {
                     Some((path, shape)) => format!(
                         "its length is {}, but {path}, which should have its coordinates, has the shape {shape:?}; select by position, with \
-                         --region",
+                         --by-name",
                         self.len
                     ),
                     None => {
-                        "no array has its coordinates; select by position, with --region".into()
+                        "no array has its coordinates; select by position, with --by-name".into()
                     }
                 };
                 return Err(self.refusal(why).into());
@@ -89,13 +90,18 @@ fn positions(
     if let Some(texts) = &found.texts {
         let equal = equal_positions(texts, |other| other == text);
         if equal.is_empty() {
+            if let Some(range) = between_texts(texts, text) {
+                return Ok((Along::range(range), None));
+            }
             let near = zarr_core::did_you_mean(text, texts.iter().map(String::as_str));
             let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             let known: Vec<String> =
                 texts.iter().take(20).map(|text| format!("`{text}`")).collect();
             let more = if texts.len() > known.len() { ", …" } else { "" };
             let known = known.join(", ");
-            return Err(format!("there is no coordinate `{text}`; there are {known}{more}{near}"));
+            return Err(format!(
+                "there is no coordinate `{text}`; the coordinates are {known}{more}{near}"
+            ));
         }
         return Ok((along(equal), None));
     }
@@ -136,6 +142,21 @@ fn positions(
         return Err(format!("no coordinate is in `{text}`; {}", range(found)?));
     }
     Ok((along(list), None))
+}
+
+/// The positions from one text to another, both among them, as in `DAPI:Cy5`, either of which may be left out; `None` if the ends are not
+/// such, or occur several times.
+fn between_texts(texts: &[String], text: &str) -> Option<Range<u64>> {
+    let place = |end: &str| match equal_positions(texts, |other| other == end)[..] {
+        [at] => Some(at),
+        _ => None,
+    };
+    text.match_indices(':').find_map(|(at, _)| {
+        let (low, high) = (text[..at].trim(), text[at + 1..].trim());
+        let low = if low.is_empty() { 0 } else { place(low)? };
+        let high = if high.is_empty() { texts.len() as u64 - 1 } else { place(high)? };
+        (low <= high).then_some(low..high + 1)
+    })
 }
 
 /// What selects these positions: a range where each follows the one before.

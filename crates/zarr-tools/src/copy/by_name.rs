@@ -698,7 +698,7 @@ impl Layouts {
             let chunks = layout.chunks.as_ref().or(subject.chunks.as_ref());
             if let Some(chunks) = chunks {
                 if chunks.contains(&0) {
-                    let why = format!("{}: a chunk has at least one element", subject.path);
+                    let why = format!("{}: invalid chunk length 0; the minimum is 1", subject.path);
                     return Err(argument(why));
                 }
                 layout.shards = shards.shards(subject, chunks);

@@ -61,5 +61,5 @@ fn dimensions(source: &Hierarchy, group: &NodePath) -> Result<Vec<String>> {
 
 /// What a copy to plain Zarr does not keep of such a dimension.
 pub(super) fn not_kept(dimension: &str) -> String {
-    format!("{dimension}: no variable has this dimension; plain Zarr does not say it")
+    format!("{dimension}: no variable has this dimension, and plain Zarr cannot record it")
 }

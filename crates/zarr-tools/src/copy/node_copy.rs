@@ -98,6 +98,10 @@ pub(super) fn documents(
     }
     if let (Node::Group(_), Some(copied)) = (node, &cut.copied) {
         attributes = without_unlisted(attributes, node.path(), copied);
+        if !keep_attributes {
+            attributes =
+                ome::listing_copied(attributes, node.path(), &|node| copied.contains(node));
+        }
     }
     let attributes = attributes_for(attributes, node.hierarchy().dialect(), target);
     documents_of(node, attributes, target, to, described)

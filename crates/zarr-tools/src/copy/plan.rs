@@ -261,7 +261,7 @@ fn refuse_part_of_dataset(_: &Node, _: &CopyOptions<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Makes a plan with these options, which may be those of a copy under way, whose plan is stored.
+/// Makes a plan with these options, which may be those of an unfinished copy, whose plan is stored.
 pub(super) type Planner<'a> = &'a dyn Fn(&CopyOptions<'_>, Option<&Plan>) -> Result<Plan>;
 
 /// The plan of a copy to `at`: that of the copy that is under way, or a new one.
@@ -294,7 +294,7 @@ fn resumed(
     planner: Planner<'_>,
 ) -> Result<Plan> {
     if !options.resume && options.parts.is_none() {
-        let what = "a copy under way";
+        let what = "an unfinished copy";
         return Err(at_node(AccessError::Exists(what), target, at).with_hint(
             "continue with `--resume` (library: `CopyOptions::resume`), or start over with `--overwrite`",
         ));
@@ -367,7 +367,7 @@ pub(super) fn planned_anew(
         let levels = |node: &Node| ome::placed(node.attributes(), node.path(), &options.regions).1;
         groups().flat_map(levels).collect()
     };
-    let copied = options.filters().then(|| nodes.iter().map(|node| node.path().clone()).collect());
+    let copied = is_part.then(|| nodes.iter().map(|node| node.path().clone()).collect());
     let cut = Cut { regions: &options.regions, copied };
     let (mut documents, mut of_arrays) = (Vec::new(), Vec::new());
     for node in &nodes {

@@ -137,7 +137,10 @@ impl Plan {
             return Ok(Begun { plan, is_new: false, erased: None });
         }
         if options.parts.is_some() && !in_the_way.is_empty() && !is_ours {
-            let why = format!("{} chunks are in the place of the copy", in_the_way.len());
+            let why = format!(
+                "found {} leftover chunks where the copy would be written",
+                in_the_way.len()
+            );
             return Err(at_node(AccessError::Argument(why), target, &self.at).with_hint(
                 "another process is erasing them, or was killed while it did so; in that case, run `zarr copy` once with `--resume` \
                  and without `--part`",

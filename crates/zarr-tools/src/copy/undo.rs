@@ -125,7 +125,7 @@ impl Plan {
                 Some(found) if is_as_planned(&found, &document.value) => documents.push(document),
                 Some(_) => {
                     let key = &document.key;
-                    undone.what = format!("stays: another program has changed `{key}`");
+                    undone.what = format!("was kept: another program has changed `{key}`");
                     return Ok(undone);
                 }
             }
@@ -153,7 +153,7 @@ impl Plan {
             }
         };
         if let Some((key, _)) = files.iter().find(|(_, is_equal)| !is_equal) {
-            undone.what = format!("stays: another program has changed `{key}`");
+            undone.what = format!("was kept: another program has changed `{key}`");
             return Ok(undone);
         }
         undone.files = files.len() as u64;

@@ -206,7 +206,7 @@ fn mistakes_are_named_before_anything_is_written() {
             &[dimension("time", 3), dimension("time", 4)],
             "two different chunks along `time` are given for /deep/t2m",
         ),
-        (&[dimension("time", 0)], "/deep/t2m: a chunk has at least one element"),
+        (&[dimension("time", 0)], "/deep/t2m: invalid chunk length 0; the minimum is 1"),
     ];
     for (rules, why) in cases {
         let e = planned(&source, &chunked(rules)).unwrap_err();
@@ -264,7 +264,7 @@ fn shards_by_name_are_built_on_the_chunks() {
         ..CopyOptions::default()
     };
     let e = planned(&climate(Dialect::V3), &uneven).unwrap_err();
-    assert!(e.to_string().contains("is not made of whole chunks"), "{e}");
+    assert!(e.to_string().contains("is not a multiple of the chunk shape"), "{e}");
 }
 
 /// What is not named keeps its shards; so does what only gets other codecs.

@@ -175,7 +175,7 @@ impl Planning<'_> {
         for dimension in &mut copy.dimensions {
             if dimension.unlimited && self.new.profile == Profile::Pure {
                 let name = full_name(path, &dimension.name);
-                self.lost.push(format!("{name}: plain Zarr does not say that it is unlimited"));
+                self.lost.push(format!("{name}: plain Zarr cannot record that it is unlimited"));
             }
         }
         let mut taken = HashSet::new();
@@ -222,7 +222,7 @@ impl Planning<'_> {
             let name = full_name(path, &dimension.name);
             if !used.contains(name.as_str()) {
                 self.lost.push(format!(
-                    "{name}: no variable has this dimension; plain Zarr does not say it"
+                    "{name}: no variable has this dimension, and plain Zarr cannot record it"
                 ));
             }
         }

@@ -304,11 +304,12 @@ impl Numbers {
 
     fn too_little(&self, memory: u64) -> Error {
         let why = format!(
-            "{} MiB of memory are too little to copy the array: a stored object of the copy has {} MiB, a chunk of the source {} MiB, decoded; it takes {} MiB",
-            memory >> 20,
-            whole_mib(self.object),
-            whole_mib(self.source),
-            whole_mib(self.least()),
+            "not enough memory to copy the array: it takes {}, and the limit is {}; a stored object of the copy has {}, a chunk of the source {}, \
+             decoded",
+            size_text(self.least()),
+            size_text(memory),
+            size_text(self.object),
+            size_text(self.source),
         );
         let error = Error::from(AccessError::Argument(why));
         error.with_hint("give the copy more memory, or smaller shards or chunks")
@@ -532,8 +533,13 @@ fn stored_size(element: u64, axes: &[Axis]) -> u64 {
 }
 
 /// MiB, rounded up.
-fn whole_mib(bytes: u64) -> u64 {
-    bytes.div_ceil(1 << 20)
+/// A number of bytes as people read it, rounded up.
+fn size_text(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..0x10_0000 => format!("{} KiB", bytes.div_ceil(1 << 10)),
+        _ => format!("{} MiB", bytes.div_ceil(1 << 20)),
+    }
 }
 
 fn has_shards(metadata: &ArrayMetadata) -> bool {
