@@ -7,6 +7,7 @@ use zarr::tools::validate::{Level, ProblemKind, ValidateProgress};
 use zarr::{Json, Object};
 
 use super::Out;
+use super::validate::Orphans;
 use crate::failure::Failure;
 use crate::human::{self, printable};
 use crate::interrupt;
@@ -20,7 +21,7 @@ Examples:
   zarr repair data.zarr --apply
   zarr repair data.zarr --path ocean --level keys --apply
   zarr repair data.zarr --skip stray_key --apply
-  zarr repair data.zarr --restore --apply     moves all back from the quarantine
+  zarr repair data.zarr --restore --apply     moves everything back from quarantine
   zarr repair data.zarr --undo-copies     lists interrupted copies",
     after_long_help = crate::details("\
 Damaged values move to .zarr-quarantine/KEY, with a record in .zarr-quarantine/.records; no byte is destroyed. Moved
@@ -98,8 +99,16 @@ impl Repair {
         let mut steps = Vec::new();
         let mut planned = 0;
         let mut written = Ok(());
+        let mut orphans = Orphans::default();
         let report = zarr::tools::repair::repair(&url, path, &options, &how, &mut |step| {
             planned += u64::from(step.state == StepState::Planned);
+            if !session.is_json()
+                && step.problem == ProblemKind::OrphanedChunk
+                && step.state == StepState::ByHand
+                && !orphans.is_shown()
+            {
+                return;
+            }
             if session.is_json() {
                 steps.push(step.to_json());
             } else if written.is_ok() {
@@ -108,6 +117,7 @@ impl Repair {
         })?;
         written?;
         drop(bar);
+        orphans.tell_rest(out)?;
         if session.is_json() {
             let object = Object::new()
                 .with("steps", Json::Array(steps))
@@ -136,8 +146,12 @@ impl Repair {
             let what = match (self.apply, planned) {
                 (true, _) => "not done, see above".to_owned(),
                 (false, 0) => "to do by hand".to_owned(),
-                (false, planned) if planned == report.left => "to do; --apply does them".to_owned(),
-                (false, planned) => format!("to do; --apply does the {planned} planned ones"),
+                (false, planned) if planned == report.left => {
+                    "planned; run with --apply to carry them out".to_owned()
+                }
+                (false, planned) => {
+                    format!("to do; --apply carries out the {planned} planned ones")
+                }
             };
             parts.push(format!("{} {what}", human::plural(report.left, "step")));
         }

@@ -1,5 +1,6 @@
 //! Finds what is wrong with a hierarchy.
 
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use clap::Args;
@@ -98,15 +99,20 @@ impl Validate {
                 (false, _) => Err(Failure::AlreadyReported(5)),
             };
         }
+        let mut orphans = Orphans::default();
         let report =
             zarr::tools::validate::validate(&url, &self.target.path, &options, &how, &mut |p| {
                 unchecked += u64::from(p.kind == ProblemKind::NotChecked);
+                if p.kind == ProblemKind::OrphanedChunk && !orphans.is_shown() {
+                    return;
+                }
                 if written.is_ok() && !(session.is_quiet() && p.kind.is_note()) {
                     written = writeln!(out, "{}", line(p));
                 }
             })?;
         written?;
         drop(bar);
+        orphans.tell_rest(out)?;
         if report.is_sound() {
             let checked = checked(&report, self.level);
             match unchecked {
@@ -134,6 +140,34 @@ impl Validate {
             None => (zarr::tools::absolute_url(&self.target.target), options),
         };
         Ok((url, options))
+    }
+}
+
+/// How many chunks without an array are listed: a lost document leaves all chunks of its array so.
+const MAX_ORPHANS_SHOWN: u64 = 3;
+
+/// Counts chunks without an array, of which only the first are listed.
+#[derive(Debug, Default)]
+pub(super) struct Orphans(u64);
+
+impl Orphans {
+    /// Counts one more; whether it is listed.
+    pub fn is_shown(&mut self) -> bool {
+        self.0 += 1;
+        self.0 <= MAX_ORPHANS_SHOWN
+    }
+
+    /// Says how many were not listed.
+    pub fn tell_rest(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self.0.saturating_sub(MAX_ORPHANS_SHOWN) {
+            0 => Ok(()),
+            rest => writeln!(
+                out,
+                "{}: {} more that look like chunks without an array; --json lists them",
+                ProblemKind::OrphanedChunk,
+                human::plural(rest, "key")
+            ),
+        }
     }
 }
 

@@ -52,7 +52,10 @@ fn a_plan_writes_nothing_and_a_repair_tells_what_it_did() {
     assert!(plan.text().contains(
         "    planned: move it to the quarantine; its elements then read as the fill value"
     ));
-    assert!(plan.err.ends_with("x.zarr: 3 steps to do; --apply does them\n"), "{plan:?}");
+    assert!(
+        plan.err.ends_with("x.zarr: 3 steps planned; run with --apply to carry them out\n"),
+        "{plan:?}"
+    );
     let plan = folder.run("repair x.zarr --json");
     assert_eq!(plan.code, 1);
     let json = plan.json();

@@ -83,6 +83,25 @@ fn keys_that_should_not_be_there_are_named() {
     }
 }
 
+/// A lost document leaves all chunks of its array without one.
+#[test]
+fn few_chunks_of_a_lost_array_are_listed_and_the_rest_are_counted() {
+    let folder = Folder::new();
+    folder.good("create l.zarr/a --shape 40 --chunks 4 --dtype uint8 --fill 7");
+    let values: Vec<String> = (0..40).map(|n| n.to_string()).collect();
+    assert_eq!(folder.feed("put l.zarr/a", format!("[{}]", values.join(",")).as_bytes()).code, 0);
+    fs::remove_file(folder.path("l.zarr/a/zarr.json")).unwrap();
+    for verb in ["validate", "repair"] {
+        let run = folder.run(&format!("{verb} l.zarr"));
+        assert_eq!(run.code, 1);
+        assert_eq!(run.text().matches("looks like a chunk").count(), 3, "{}", run.text());
+        assert!(run.text().contains("orphaned_chunk: 7 keys more that"), "{}", run.text());
+        assert!(run.err.contains("11 "), "{}", run.err);
+        let all = folder.run(&format!("{verb} l.zarr --json"));
+        assert_eq!(all.text().matches("orphaned_chunk").count(), 10, "{}", all.text());
+    }
+}
+
 #[test]
 fn a_broken_or_missing_root_is_a_problem_and_nothing_at_all_is_3() {
     let folder = Folder::new();
