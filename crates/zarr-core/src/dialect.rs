@@ -18,7 +18,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// `v2`, `v3`, `draft-2020`.
+    /// Returns the name: `v2`, `v3` or `draft-2020`.
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Draft => "draft-2020",

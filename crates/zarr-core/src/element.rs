@@ -12,7 +12,7 @@ use crate::memory::AllocateElements;
 
 /// A Rust type that is an array's element.
 ///
-/// Elements of fixed size are so bit for bit; fixed-size raw types are `[u8; N]`. Elements of
+/// A type for elements of fixed size has the same bits as the elements; fixed-size raw types are `[u8; N]`. Elements of
 /// other types are those of the representation it rests on: `i64` for
 /// [`NumpyTime`](crate::data_type::NumpyTime), `i8` for `int4`. The bits of floats of eight bits and fewer
 /// are `[u8; 1]`; [`Scalar::load`] gives their values.

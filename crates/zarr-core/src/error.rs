@@ -25,7 +25,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The caller asked for something that cannot be.
+    /// The argument or request is invalid.
     Argument,
     /// The store lacks a capability.
     NotCapable,
@@ -128,7 +128,7 @@ impl Error {
         self.0.hint.as_deref()
     }
 
-    /// Which of the library's hints [`Error::hint`] is, for programs in other languages that have their own words for it:
+    /// Identifies the hint of [`Error::hint`], so that bindings can show their own text:
     /// `read_write` (open for writing), `overwrite` (erase, or create anew), `chunks_without_array` (restore the document,
     /// move the files away, or create with `overwrite`), `decoded_limit` (raise the limit of decoded
     /// bytes), `locking` (open the store without locks), `resume_copy` (finish the copy that is under way), `copy_first` (copy data of another format, and write there), `missing_chunk` (copy the
@@ -268,8 +268,10 @@ impl<C: Into<Cause>> From<C> for Error {
                 _ => ("is_array", "open it as an array"),
             }),
             Cause::Access(AccessError::ElementType { array, .. }) => {
-                element_hint =
-                    rust_type_of(array).map(|rust| format!("read and write them as `{rust}`"));
+                element_hint = match rust_type_of(array) {
+                    Some(rust) => Some(format!("read and write them as `{rust}`")),
+                    None => how_fixed_text_is_read(array),
+                };
                 element_hint.as_deref().map(|hint| ("element_type", hint))
             }
             Cause::Codec(CodecError::Limit { codec: "codecs", .. }) => {
@@ -279,6 +281,10 @@ impl<C: Into<Cause>> From<C> for Error {
                 "missing_chunk",
                 "copy the array again from its source, or read with `MissingChunks::Fill` to take the fill value for chunks \
                  that are not stored",
+            )),
+            Cause::Store(StoreError::NotCapable { operation: "guard a change", .. }) => Some((
+                "guard",
+                "a store needs `Capabilities::swap` for that; if no other process writes here, write with `Guard::Off`",
             )),
             Cause::Store(StoreError::LockRefused { .. }) => Some((
                 "locking",
@@ -296,6 +302,21 @@ impl<C: Into<Cause>> From<C> for Error {
             hint: hint.map(|(_, text)| text.to_owned()),
             hint_id: hint.map(|(id, _)| id),
         }))
+    }
+}
+
+/// How elements of a text type of fixed length, `U5` or `S4`, are read.
+fn how_fixed_text_is_read(data_type: &str) -> Option<String> {
+    let (kind, length) = data_type.split_at_checked(1)?;
+    let length: usize = length.parse().ok()?;
+    match kind {
+        "U" => Some(format!(
+            "read and write them with `read_bytes` and `write_bytes`: {length} characters of 4 bytes (UTF-32) each, the rest NUL"
+        )),
+        "S" => Some(format!(
+            "read and write them as `[u8; {length}]`, or with `read_bytes` and `write_bytes`: the rest of the {length} bytes is NUL"
+        )),
+        _ => None,
     }
 }
 

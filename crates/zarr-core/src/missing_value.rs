@@ -50,7 +50,9 @@ pub fn form_of_v3(data_type: &DataType, json: &Json) -> Result<Option<Json>, Str
     let DataType::Core(_) = data_type else { return Ok(None) };
     let right = match from_json(data_type, json) {
         Some(value) => to_json(data_type, &value),
-        None => return Err(format!("{} is no value of the type `{data_type}`", json.brief())),
+        None => {
+            return Err(format!("{} is not a valid value of the type `{data_type}`", json.brief()));
+        }
     };
     Ok(right.filter(|right| right != json))
 }

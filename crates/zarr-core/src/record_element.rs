@@ -33,6 +33,12 @@ use crate::element::{Element, memory_of_any_bits};
 /// assert!(Station::is(&data_type));
 /// # Ok::<(), zarr_core::MetadataError>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an element of an array",
+    note = "elements are `bool`, integers from `i8` to `u64`, `f32`, `f64`, `String`, `Vec<u8>`, `Option` of them, `[u8; N]` for raw bytes, and structs that `record!` makes; \
+            with features also `f16` and `Complex`",
+    note = "`usize` and `&str` are none: convert them to `u64` and `String`; an `ndarray` is written by `write_ndarray`"
+)]
 pub trait RecordElement: Pod + Default + Send + Sync {
     /// Its name in messages.
     const NAME: &'static str;

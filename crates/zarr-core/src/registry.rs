@@ -96,7 +96,7 @@ pub enum Access {
     ReadWrite,
 }
 
-/// Names and what they make: codecs, data types, grids, URL schemes, metadata encodings, extensions.
+/// Maps names to codecs, data types, grids, URL schemes, metadata encodings and extensions.
 #[derive(Clone)]
 pub struct Registry {
     codecs: HashMap<(Dialect, String), Entry>,
@@ -387,11 +387,11 @@ impl Registry {
         whole.or_else(|| self.codecs.get(&(spec.dialect, short.to_owned())))
     }
 
-    /// Makes a codec from its words.
+    /// Builds a codec from its configuration.
     ///
     /// # Errors
     /// [`MetadataError::Unsupported`] for a name that is not known here; [`MetadataError::Invalid`] for
-    /// parameters that cannot be.
+    /// an invalid configuration.
     pub fn build_codec(
         &self,
         spec: &CodecSpec,
@@ -442,7 +442,7 @@ impl Registry {
     /// Makes a chunk grid from its name and configuration; `None` for an unknown name.
     ///
     /// # Errors
-    /// [`MetadataError::Invalid`] for a configuration that cannot be.
+    /// [`MetadataError::Invalid`] for an invalid configuration.
     pub fn build_grid(
         &self,
         name: &str,
@@ -455,7 +455,7 @@ impl Registry {
     /// Makes a chunk key encoding from its name and configuration; `None` for an unknown name.
     ///
     /// # Errors
-    /// [`MetadataError::Invalid`] for a configuration that cannot be; [`MetadataError::Unsupported`] for one that is not understood.
+    /// [`MetadataError::Invalid`] for an invalid configuration; [`MetadataError::Unsupported`] for one that is not understood.
     pub fn build_key_encoding(
         &self,
         name: &str,
@@ -467,7 +467,7 @@ impl Registry {
     /// Applies a storage transformer to an array; `None` for an unknown name.
     ///
     /// # Errors
-    /// [`MetadataError::Invalid`] for a configuration that cannot be.
+    /// [`MetadataError::Invalid`] for an invalid configuration.
     pub fn apply_storage_transformer(
         &self,
         name: &str,

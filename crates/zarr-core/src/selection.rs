@@ -117,7 +117,8 @@ impl Selection {
     }
 
     /// Single elements: one list of coordinates per axis, all equally long; element `n` has the `n`th of
-    /// each. The result has one axis. (zarr-python's `vindex`.)
+    /// each: `points([[3, 1], [0, 2]])` are the elements (3, 0) and (1, 2), as with NumPy's `a[[3, 1], [0, 2]]`. The result
+    /// has one axis. (zarr-python's `vindex`.)
     pub fn points<C: Into<Vec<u64>>>(coordinates: impl IntoIterator<Item = C>) -> Selection {
         Selection(SelectionExpr::Points(coordinates.into_iter().map(Into::into).collect()))
     }

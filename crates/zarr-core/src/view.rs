@@ -418,7 +418,7 @@ impl ViewMut<'_> {
     /// last one stays.
     ///
     /// # Panics
-    /// If `source` has not the part's shape, elements differ, or the part leaves this view.
+    /// If `source` does not have the part's shape, elements differ, or the part leaves this view.
     pub fn scatter(&mut self, part: &ResolvedSelection, source: &View<'_>) {
         let (to, from) = (self.at, source.at);
         pairs(part, &self.window, &source.window, &mut |t, f, run| {

@@ -148,7 +148,7 @@ impl MemoryStore {
         self
     }
 
-    /// The store of this name in this process; made empty when it was not named before.
+    /// The store of this name in this process; created empty if the name is new.
     ///
     /// A named store lives as long as the process.
     pub fn named(name: &str) -> Self {

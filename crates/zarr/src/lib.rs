@@ -197,6 +197,9 @@ pub fn locate(location: impl Location, options: &OpenOptions) -> Result<(Hierarc
 
 /// The hierarchy at a path or URL, to be written to: a new one, or the one of that dialect that is there.
 ///
+/// In v2 and v3 nothing is stored before the first node is created through it, which may be the root: an array, a group, or what
+/// [`tools::copy`] copies there. `create(path, Dialect::V2)?.create_group("/", Object::new())` makes an empty hierarchy of v2.
+///
 /// A path inside a store, such as `data.zarr/ocean`, is refused unless a hierarchy begins there: a second hierarchy inside
 /// `data.zarr` could not be seen from its root. [`create_array`] and [`create_group`] take such paths.
 ///

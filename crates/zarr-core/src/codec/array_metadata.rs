@@ -207,7 +207,9 @@ impl ArrayMetadata {
             return Err(MetadataError::invalid("shards", format!("{shards:?} has another rank")));
         };
         if shards.iter().zip(&chunks).any(|(shard, chunk)| *shard == 0 || shard % chunk != 0) {
-            let why = format!("{shards:?} is not made of whole chunks of {chunks:?}");
+            let why = format!(
+                "the shard shape {shards:?} is not a multiple of the chunk shape {chunks:?}"
+            );
             return Err(MetadataError::invalid("shards", why));
         }
         let index = [

@@ -41,7 +41,7 @@ impl CodecChain {
     ///
     /// # Errors
     /// [`MetadataError::Unsupported`] for a codec that is not known here, [`MetadataError::Invalid`]
-    /// for a chain that cannot be.
+    /// for an invalid chain.
     pub fn build(
         specs: &[CodecSpec],
         context: &ChunkContext,

@@ -92,8 +92,8 @@ impl LmdbStore {
         self
     }
 
-    /// How many bytes of address space the map has at first, a multiple of the page size; 16 GiB if not told. It
-    /// grows by itself.
+    /// The initial size of the map's address space in bytes, a multiple of the page size; 16 GiB by default. It
+    /// grows automatically.
     pub fn map_size(mut self, bytes: usize) -> Self {
         self.map = Some(bytes);
         self

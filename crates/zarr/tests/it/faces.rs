@@ -110,6 +110,7 @@ macro_rules! script {
             attempt!(hierarchy.children_and_unreadable("/g"));
             attempt!(hierarchy.only_copied_nodes("/"));
             attempt!(group.set_attribute("k", 3u64));
+            attempt!(group.refreshed());
             attempt!(wait!(hierarchy.node("/g"))?.set_attribute("l", 4u64));
             note!(wait!(wait!(hierarchy.node("/g"))?.tree_text())?);
             note!(wait!(wait!(hierarchy.node("/g/small"))?.tree_text())?);

@@ -44,6 +44,45 @@ fn a_new_array_begins_its_hierarchy_where_the_program_does() -> Result<()> {
     Ok(())
 }
 
+/// Nothing is there before the first node, which may be the root.
+#[test]
+fn an_empty_hierarchy_of_any_dialect_is_its_root_group() -> Result<()> {
+    for dialect in [Dialect::V2, Dialect::V3, Dialect::Draft] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("two.zarr");
+        let hierarchy = zarr::create(&path, dialect)?;
+        if dialect != Dialect::Draft {
+            assert!(!path.exists());
+            hierarchy.create_group("/", Object::new())?;
+        }
+        hierarchy.root()?.set_attribute("title", "two")?;
+        let array =
+            zarr::create_array(path.join("x"))?.shape([4]).data_type(zarr::DataType::Float32);
+        assert_eq!(array.create()?.hierarchy().dialect(), dialect);
+        // The same again is the hierarchy that is there.
+        assert_eq!(zarr::create(&path, dialect)?.nodes("/")?.len(), 2);
+        let group = zarr::open_group(&path)?;
+        assert_eq!(group.attributes()["title"], "two");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_group_is_refreshed_and_text_of_fixed_length_is_explained() -> Result<()> {
+    let hierarchy = zarr::create("memory://first-refreshed", Dialect::V2)?;
+    let group = hierarchy.create_group("g", Object::new())?;
+    group.set_attribute("a", 1)?;
+    assert!(group.attributes().is_empty());
+    assert_eq!(group.refreshed()?.attributes()["a"].as_i64(), Some(1));
+    let names = hierarchy.create_array("names").shape([2]).data_type_named("<U5").create()?;
+    let refused = names.read::<String>(..).expect_err("no strings of variable length");
+    assert!(
+        refused.hint().is_some_and(|hint| hint.contains("5 characters of 4 bytes")),
+        "{refused}"
+    );
+    Ok(())
+}
+
 #[test]
 fn paths_are_texts_and_paths_of_any_kind() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");

@@ -148,9 +148,13 @@ fn shards_that_are_not_made_of_chunks_are_refused() {
         let builder = hierarchy.create_array(path("/a")).shape(&[20, 30]).chunks(&[2, 5]);
         builder.shards(shards).data_type_named("uint16").create().unwrap_err().to_string()
     };
-    assert!(builder(&[3, 10]).contains("not made of whole chunks"), "{}", builder(&[3, 10]));
+    assert!(
+        builder(&[3, 10]).contains("not a multiple of the chunk shape"),
+        "{}",
+        builder(&[3, 10])
+    );
     assert!(builder(&[8]).contains("rank"));
-    assert!(builder(&[0, 10]).contains("whole chunks"));
+    assert!(builder(&[0, 10]).contains("multiple of the chunk shape"));
     let draft = zarr::create("memory://", Dialect::Draft).unwrap();
     let builder = draft.create_array(path("/a")).shape(&[20]).chunks(&[2]).shards(&[10]);
     let error = builder.data_type_named("uint16").create().unwrap_err().to_string();

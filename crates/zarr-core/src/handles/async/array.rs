@@ -208,8 +208,8 @@ impl Array {
         self.core.stored_chunks().await
     }
 
-    /// As [`Array::stored_chunks`], and in how many bytes: one listing, and a look at each chunk where the listing
-    /// has no sizes.
+    /// Returns the number of stored chunks and their total size; lists the keys once, and asks for the size of each
+    /// chunk if the listing has no sizes.
     ///
     /// # Errors
     /// As [`Array::stored_chunks`].

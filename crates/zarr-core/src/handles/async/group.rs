@@ -37,13 +37,22 @@ impl Group {
         &self.core.metadata
     }
 
-    /// The user's attributes when it was opened.
+    /// The user's attributes when it was opened: changes since then, through this handle too, are in those of [`Group::refreshed`].
     pub fn attributes(&self) -> &Object {
         &self.core.metadata.attributes
     }
 
-    /// Describes an array that is to be created at `path`, from here. [`ArrayBuilder::create`] refuses text that is
-    /// no path.
+    /// The group as it is now, with its newest attributes.
+    ///
+    /// # Errors
+    /// As [`Hierarchy::group`].
+    pub async fn refreshed(&self) -> Result<Group> {
+        let node = node::open_node(&self.hierarchy.core, self.path()).await?;
+        self.hierarchy.handle(node).into_group()
+    }
+
+    /// Describes an array that is to be created at `path`, relative to this group. [`ArrayBuilder::create`] refuses text
+    /// that is not a path.
     pub fn create_array(&self, path: impl AsRef<str>) -> ArrayBuilder {
         let path = path.as_ref();
         match self.path().join(path) {
@@ -85,7 +94,7 @@ impl Group {
         inspect::is_consolidated(&self.hierarchy.core, self.path()).await
     }
 
-    /// The node at `path`, from here.
+    /// Opens the node at `path`, relative to this group.
     ///
     /// # Errors
     /// As [`Hierarchy::node`].
@@ -94,7 +103,7 @@ impl Group {
         Ok(self.hierarchy.handle(node))
     }
 
-    /// The array at `path`, from here.
+    /// Opens the array at `path`, relative to this group.
     ///
     /// # Errors
     /// As [`Hierarchy::array`].
@@ -103,7 +112,7 @@ impl Group {
         self.hierarchy.handle(node).into_array()
     }
 
-    /// The group at `path`, from here.
+    /// Opens the group at `path`, relative to this group.
     ///
     /// # Errors
     /// As [`Hierarchy::group`].
@@ -164,7 +173,7 @@ impl Group {
         Ok(text::draw_nodes(self.path(), &nodes))
     }
 
-    /// Creates a group at `path`, from here.
+    /// Creates a group at `path`, relative to this group.
     ///
     /// # Errors
     /// As [`Hierarchy::create_group`].
@@ -174,7 +183,7 @@ impl Group {
         Ok(self.hierarchy.group_of(core))
     }
 
-    /// Erases the node at `path`, from here, with everything below it.
+    /// Erases the node at `path`, relative to this group, with everything below it.
     ///
     /// # Errors
     /// As [`Hierarchy::erase`].

@@ -85,7 +85,7 @@ impl ArrayBuilder {
         self
     }
 
-    /// The type of an element that a Rust type is: `data_type_of::<f32>()`.
+    /// Sets the data type that corresponds to a Rust type: `data_type_of::<f32>()`.
     #[must_use]
     pub fn data_type_of<T: Element>(mut self) -> ArrayBuilder {
         self.new_array.data_type = Some(match T::data_type() {
