@@ -28,7 +28,7 @@ fn picked<'py>(
     for name in &names {
         if !known.contains(name) {
             return Err(PyValueError::new_err(format!(
-                "no field of name {name}; there are {}",
+                "no field of name {name}; the fields are {}",
                 known.join(", ")
             )));
         }

@@ -303,6 +303,16 @@ impl Group {
         in_python(slf, "move_node", (slf, source, dest))
     }
 
+    /// Has the lists that a netCDF dataset has of its nodes name one at its new path.
+    #[pyo3(name = "_list_moved")]
+    fn list_moved(&self, py: Python<'_>, old: &str, new: &str) -> PyResult<()> {
+        let (old, new) = (old.to_owned(), new.to_owned());
+        self.call(py, move |group| {
+            let (old, new) = (zarr::NodePath::new(&old)?, zarr::NodePath::new(&new)?);
+            zarr::tools::update_netcdf_lists(group.hierarchy(), &old, Some(&new))
+        })
+    }
+
     /// The group at `path`, from here, which is created if nothing is there.
     fn require_group<'py>(slf: &Bound<'py, Self>, path: &str) -> PyResult<Bound<'py, PyAny>> {
         in_python(slf, "require_group", (slf, path))

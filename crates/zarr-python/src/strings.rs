@@ -112,7 +112,7 @@ pub fn fill(array: &Bound<'_, PyUntypedArray>, stream: &[u8]) -> PyResult<()> {
             )
         };
         if packed < 0 {
-            return Err(PyMemoryError::new_err("no memory holds these strings"));
+            return Err(PyMemoryError::new_err("not enough memory for these strings"));
         }
     }
     Ok(())

@@ -398,6 +398,21 @@ def test_nczarr_has_dimensions(tmp_path):
         assert np.array_equal(g["t"][...], np.arange(12).reshape(3, 4))
 
 
+def test_the_lists_of_nczarr_name_a_node_that_was_moved(tmp_path):
+    netcdf = pytest.importorskip("netCDF4", reason="needs netcdf-c, which not every environment of the tests has")
+    url = f"file://{tmp_path}/d.zarr#mode=nczarr,file"
+    with netcdf.Dataset(url, "w") as dataset:
+        dataset.createDimension("lon", 4)
+        dataset.createVariable("t", "f4", ("lon",))[...] = np.arange(4)
+        dataset.createGroup("inner").createVariable("u", "i2", ("lon",))[...] = 5
+    group = zarrkit.open_group(tmp_path / "d.zarr", mode="r+")
+    group.move("t", "temperature")
+    group.move("inner/u", "v")
+    with netcdf.Dataset(url) as dataset:
+        assert sorted(dataset.variables) == ["temperature", "v"] and not dataset["inner"].variables
+        assert dataset["temperature"][:].tolist() == [0, 1, 2, 3] and dataset["v"][:].tolist() == [5] * 4
+
+
 def run(*arguments, **options):
     return subprocess.run([sys.executable, "-m", "zarrkit", *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
 

@@ -386,6 +386,7 @@ def move_node(group: Group, source: str, dest: str) -> None:
     # What a copy cannot keep would be lost with the source: such a node stays where it is.
     copy(node, f"{group.store.rstrip('/')}{new}", keep_keys=True, keep_attributes=True, strict=True)
     try:
+        group._list_moved(node.path, new)
         del group[source]
     except Exception as error:
         error.add_note(f"{plain(new)} is a whole copy of {plain(node.path)}, which is still there: erase one of them")
