@@ -1,7 +1,7 @@
 //! Links the program of a debug build at a fixed address.
 //!
 //! The tests start the program thousands of times. At an address that is chosen by each start, the linker's 240,000 relocations of an
-//! unoptimised program are applied, and their pages copied, before `main`: half of the time of a start.
+//! unoptimized program are applied, and their pages copied, before `main`: half of the time of a start.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

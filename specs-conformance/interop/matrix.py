@@ -17,8 +17,8 @@ TOTALS = """\
 ## In all
 
 *We write*: the program writes, the other reads. *It writes*: the reverse. *Copied*: the program copies what the other
-wrote into each dialect, reads the copy, and so does the other where it knows the dialect. *Known*: refused or
-unequal for a reason, named below.
+wrote into each dialect and reads the copy; so does the other, if it supports the dialect. *Known*: refused or
+different for a reason, named below.
 """
 
 TABLES = """\

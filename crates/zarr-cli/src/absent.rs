@@ -161,7 +161,7 @@ fn no_node(hierarchy: &Hierarchy, path: &NodePath, verb: &str) -> Option<String>
         if names.is_empty() { "has no nodes".to_owned() } else { format!("has {}", list(&names)) };
     let advice = match place_of_its_own(path) {
         Some(place) => format!(
-            "; {place} is a place of its own, but what follows TARGET is the path of a node inside it: run the command once for each place, or compare the two with `zarr diff`"
+            "; {place} is a separate hierarchy, but the second argument is the path of a node in TARGET: run the command once for each place, or compare the two with `zarr diff`"
         ),
         None => advice_on_index(hierarchy, path, verb).unwrap_or_else(|| meaning(meant.as_ref())),
     };

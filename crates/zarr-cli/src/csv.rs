@@ -25,7 +25,7 @@ impl Cell {
 
 /// The elements of a region of `shape`, row by row; of records, behind a line with their columns' names.
 pub(crate) fn elements(text: &str, kind: &DataType, shape: &[u64]) -> Result<Vec<u8>, String> {
-    let why = "CSV has lines for at most two axes longer than 1, and for one of records; choose a --region";
+    let why = "CSV can represent at most two axes longer than 1, or one axis of records; choose a --region";
     let columns = csv_columns(kind, shape).ok_or(why)?;
     let count = zarr::region::element_count(shape).unwrap_or(u64::MAX);
     let mut lines = lines(text)?.into_iter().enumerate();
@@ -35,7 +35,7 @@ pub(crate) fn elements(text: &str, kind: &DataType, shape: &[u64]) -> Result<Vec
         cells_due = names.len() as u64;
         let found = lines.next().map(|(_, cells)| cells).unwrap_or_default();
         if found.iter().map(|cell| &cell.text).ne(names.iter().map(|cell| &cell.text)) {
-            return Err(format!("line 1 is not the names of the fields, {header}"));
+            return Err(format!("line 1: expected the names of the fields, {header}"));
         }
     }
     let rows_due = count.checked_div(columns).unwrap_or(0);
@@ -121,7 +121,12 @@ fn lines(text: &str) -> Result<Vec<Vec<Cell>>, String> {
                 after
             }
             _ if after.is_empty() => "",
-            _ => return Err(format!("line {}: a `\"` ends before a value does", lines.len() + 1)),
+            _ => {
+                return Err(format!(
+                    "line {}: unexpected text after a closing `\"`",
+                    lines.len() + 1
+                ));
+            }
         };
         // A line end behind the last comma leaves a value without letters.
         if rest.starts_with('\n') && !line.is_empty() {

@@ -137,7 +137,7 @@ impl From<Error> for Failure {
                 "this file system does not support locks; if no other process writes here, give --no-lock"
             }
             Cause::Store(StoreError::TooLarge { .. }) => {
-                "give a larger --max-document if you trust this data"
+                "give a larger --max-document, or for `zarr serve` --memory, if you trust this data"
             }
             Cause::Codec(CodecError::Limit { codec: "codecs", .. }) => {
                 "give a larger --max-decoded if you trust this data"

@@ -46,7 +46,7 @@ pub(crate) fn tell_kept(session: &Session, path: &NodePath, kept: &[StoreKey]) {
         session,
         path,
         kept,
-        "--force would have erased them, too; delete them with the tools of the store if you do not need them",
+        "--force erases such files, too; delete them with the tools of the store if you do not need them",
     );
 }
 

@@ -112,7 +112,7 @@ impl<'a> Given<'a> {
     /// `Name: value`, or `https://host=Name: value`.
     fn header(given: &'static str, text: &'a str) -> Result<Given<'a>, Failure> {
         let Some((server, header)) = split_server(text) else {
-            let why = "what begins with `http` is an address of a server and a `=` before the header, as in `https://host:8443=Name: value`";
+            let why = "a value that begins with `http` must be a server address, `=` and a header, as in `https://host:8443=Name: value`";
             return Err(Failure::Usage(format!("{given}: {why}")));
         };
         let parts = header.split_once(':').map(|(name, value)| (name.trim(), value.trim()));

@@ -94,11 +94,11 @@ impl Image {
     /// A PNG of elements of a shape, or why there is none.
     #[cfg(feature = "plot")]
     pub fn png(data_type: &DataType, shape: &[u64]) -> Result<Image, String> {
-        let drawn = "`zarr plot --bare -o x.png` makes colours of any numbers";
+        let drawn = "`zarr plot --bare -o x.png` draws any numbers in colour";
         let layout = Layout::new(data_type, shape)?;
         if !matches!(layout.kind, CoreType::Bool | CoreType::Uint8 | CoreType::Uint16) {
             return Err(format!(
-                "PNG has pixels of bool, uint8 and uint16, not of {data_type}; {drawn}, and --format tiff keeps numbers as they are"
+                "PNG supports bool, uint8 and uint16, not {data_type}; {drawn}, and --format tiff keeps numbers as they are"
             ));
         }
         if layout.pages > 1 {

@@ -72,7 +72,7 @@ use self::failure::Failure;
 use self::session::{Global, Session};
 use self::terminal::{After, Color, Escaping, Plain, plain_json};
 
-/// Look into, read, write and convert Zarr data: v2, v3 and the v3 draft of 2020; older drafts are read.
+/// Inspect, read, write and convert Zarr data: v2, v3 and the v3 draft of 2020; older drafts are read-only.
 ///
 /// TARGET is a path or URL of a hierarchy's root, or of a node inside. Paths given with --path begin
 /// at the node that TARGET means.

@@ -44,7 +44,7 @@ pub(crate) struct Near {
     /// With --sel, take the coordinate nearest to a point if it is at most this far away
     ///
     /// In the coordinates' units, or for times as in 12h, 30min, 90s, 2d
-    #[arg(long, value_name = "DISTANCE", requires = "sel", value_parser = tolerance)]
+    #[arg(long, value_name = "DISTANCE", requires = "sel", allow_hyphen_values = true, value_parser = tolerance)]
     tolerance: Option<Reach>,
 }
 
@@ -382,7 +382,7 @@ impl Elements {
             let axes = if rank == 1 { "axis" } else { "axes" };
             return Err(at(if found < rank {
                 format!(
-                    "the region covers {found} of {rank} {axes}; write `...` for all of the others"
+                    "the region covers {found} of {rank} {axes}; write `{text},...` to select all of the others"
                 )
             } else {
                 format!("the region has {found} items, the array has {rank} {axes}")

@@ -23,6 +23,20 @@ use crate::terminal::{self, Color, plain_json};
 
 const COMMON: &str = "Options of every command";
 
+/// The key of the item of a list which names a node: by the name, which stays right when items before it are deleted, where a key can
+/// have it.
+fn item_that_names(attribute: &str, name: &str) -> String {
+    let (item, member) = match attribute.strip_suffix(".path") {
+        Some(item) => (item, "path="),
+        None => (attribute, ""),
+    };
+    let is_number = member.is_empty() && name.parse::<usize>().is_ok();
+    match item.rsplit_once('.') {
+        Some((list, _)) if !name.contains('.') && !is_number => format!("{list}.{member}{name}"),
+        _ => item.to_owned(),
+    }
+}
+
 /// How many attributes are told that name a node which is gone.
 const MAX_MENTIONS: usize = 10;
 
@@ -577,7 +591,7 @@ impl Session {
                     format!("`{attrs} --set {set}` corrects it")
                 }
                 _ if *is_path => {
-                    let item = attribute.strip_suffix(".path").unwrap_or(attribute);
+                    let item = crate::human::shell_word(&item_that_names(attribute, name));
                     format!("`{attrs} --delete {item}` takes it out")
                 }
                 _ => format!("correct it with `{attrs} --set {attribute}=...`"),

@@ -282,6 +282,11 @@ impl<'a> Typed<'a> {
             ("head", "--sel" | "--by-name" | "--region") => {
                 format!("`zarr get {target}` has `{option}`; `zarr head` prints first rows")
             }
+            // `zarr resize a.zarr 5 5`: the first length was taken for a path.
+            ("resize", lens) if is_lengths(lens) && self.second.is_some_and(is_lengths) => {
+                let first = self.second.unwrap_or_default();
+                meant(&format!("zarr resize {target} --shape {first},{lens}"))
+            }
             ("resize", lens) if is_lengths(lens) => {
                 let path = self.second.map_or_else(String::new, |path| format!(" {path}"));
                 meant(&format!("zarr resize {target}{path} --shape {lens}"))

@@ -154,8 +154,8 @@ mod tests {
         assert_eq!(why("[]"), "the list does not end in a data type and a shape");
         assert_eq!(why(r#"[1,2,"<U1",[2]]"#), "expected elements of |O, found \"<U1\"");
         assert_eq!(why(r#"[1,2,"|O",[3]]"#), "elements of shape [3] are stored, expected 2");
-        assert_eq!(why(r#"[1,"|O",[2]]"#), "the lists have not the shape [2]");
-        assert_eq!(why(r#"[[1],2,"|O",[2,1]]"#), "the lists have not the shape [2, 1]");
+        assert_eq!(why(r#"[1,"|O",[2]]"#), "the lists do not have the shape [2]");
+        assert_eq!(why(r#"[[1],2,"|O",[2,1]]"#), "the lists do not have the shape [2, 1]");
         assert_eq!(why(r#"[1,2,"|O",[-2]]"#), "invalid shape [-2]");
         assert!(why("[1,2,\"|O\",[2]").contains("not JSON"));
         // It could not be written again as it stands.

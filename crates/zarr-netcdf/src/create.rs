@@ -43,7 +43,7 @@ impl File {
         let there = Erased::find(&url, &options)?;
         let exists = |why: &str| Failure::new(EEXIST, format!("{typed}: {why}"));
         match there {
-            Some(_) if !clobbers => return Err(exists("there are Zarr data already")),
+            Some(_) if !clobbers => return Err(exists("Zarr data already exist here")),
             // netCDF4-python creates what is a URL in the modes `a` and `r+`, too: it asks for a file of that name.
             Some(_) if names_document(typed) => {
                 let why = "this is a document of Zarr data; to change them, open it by its path without `file://`, and to replace them, \

@@ -253,7 +253,7 @@ impl File {
         }
         let what = if ty == Type::Bool { "bools" } else { "complex numbers" };
         let why = format!(
-            "{}: netCDF's library opens no NCZarr dataset of v2 that has {what}; create it with `format=nczarr-v3` or `format=zarr-v2`",
+            "{}: netCDF's library cannot open NCZarr v2 datasets that have {what}; create it with `format=nczarr-v3` or `format=zarr-v2`",
             self.typed
         );
         Err(Failure::new(ENOTNC4, why))

@@ -6,7 +6,7 @@
 //! - [`validate()`](validate()) finds what is wrong with a hierarchy.
 //! - [`repair()`] repairs what that finds, and never destroys the only copy of a byte.
 //! - [`plan_pyramid`] adds levels of lower resolution to images and maps.
-//! - [`tune`](tune::tune) measures which chunks, shards and codecs suit an array and the reads of it.
+//! - [`tune`](tune::tune) measures which chunks, shards and codecs suit an array and the way it is read.
 //! - [`checksum()`] computes a checksum of what a node is, however it is stored.
 //! - [`ChunkManifest`] has the digests of stored chunks, against which they are checked when they are read.
 //! - [`diff()`] compares two nodes with all below them: metadata and elements.

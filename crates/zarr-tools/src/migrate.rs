@@ -190,7 +190,7 @@ pub fn plan_migration(
         return Err(Error::from(MetadataError::CannotRepresent {
             format: to.name(),
             what: format!("these nodes without writing chunks: {}", named(obstacles)),
-            hint: format!("`zarr copy --to {}` writes a copy with other chunks", to.name()),
+            hint: format!("`zarr copy --to {}` makes a copy instead", to.name()),
         })
         .at_store(store.name()));
     }

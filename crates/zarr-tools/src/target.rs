@@ -426,7 +426,7 @@ const REMOTE_SCHEMES: [&str; 9] =
 /// Refuses to write where a URL is meant that lacks a slash: it would be a folder of this machine.
 fn refuse_half_url(target: &str) -> Result<()> {
     let Some(meant) = meant_url(target) else { return Ok(()) };
-    let why = format!("`{target}` is no URL; did you mean `{meant}`?");
+    let why = format!("invalid URL `{target}`; did you mean `{meant}`?");
     Err(AccessError::Argument(why).into())
 }
 

@@ -44,15 +44,15 @@ pub(crate) struct Create {
     ])]
     group: bool,
     /// Length of each axis, as in 100,200; needed unless --group
-    #[arg(long, value_name = "N,N,…", required_unless_present = "group", value_parser = parse::shape)]
+    #[arg(long, value_name = "N,N,…", required_unless_present = "group", allow_hyphen_values = true, value_parser = parse::shape)]
     shape: Option<Shape>,
     /// Length of a chunk along each axis [default: about 1 MiB of elements]
     ///
     /// By default chunks are near-cubic, with length 1 along axes named t, c, z, time or channel unless planes are small
-    #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
+    #[arg(long, value_name = "N,N,…", allow_hyphen_values = true, value_parser = parse::shape)]
     chunks: Option<Shape>,
     /// Length of a shard, whose chunks share one stored object, along each axis (v3)
-    #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
+    #[arg(long, value_name = "N,N,…", allow_hyphen_values = true, value_parser = parse::shape)]
     shards: Option<Shape>,
     /// Type of an element, as in float32, uint16 or <M8[s]; needed unless --group
     #[arg(long, value_name = "TYPE", required_unless_present = "group")]

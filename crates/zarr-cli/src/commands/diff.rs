@@ -39,10 +39,10 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "PATH", default_value = "/", hide_default_value = true)]
     path: String,
     /// Absolute tolerance for numbers
-    #[arg(long, value_name = "ABS", default_value_t = 0.0, hide_default_value = true, value_parser = tolerance)]
+    #[arg(long, value_name = "ABS", default_value_t = 0.0, hide_default_value = true, allow_hyphen_values = true, value_parser = tolerance)]
     tolerance: f64,
     /// Relative tolerance for numbers, as a fraction of the larger one
-    #[arg(long, value_name = "REL", default_value_t = 0.0, hide_default_value = true, value_parser = tolerance)]
+    #[arg(long, value_name = "REL", default_value_t = 0.0, hide_default_value = true, allow_hyphen_values = true, value_parser = tolerance)]
     rtol: f64,
     /// Compare elements bit by bit
     #[arg(long, conflicts_with_all = ["tolerance", "rtol"])]
@@ -200,14 +200,14 @@ impl Diff {
 fn more(count: usize, limit: usize, noun: &str, indent: &str, out: Out<'_>) -> Result<(), Failure> {
     match count.saturating_sub(limit) as u64 {
         0 => Ok(()),
-        n => Ok(writeln!(out, "{indent}and {} more", human::plural(n, noun))?),
+        n => Ok(writeln!(out, "{indent}and {}", human::plural(n, &format!("more {noun}")))?),
     }
 }
 
 fn line(change: &Change) -> String {
     match change {
-        Change::OnlyInFirst(kind) => format!("only A has it: {}", kind.phrase()),
-        Change::OnlyInSecond(kind) => format!("only B has it: {}", kind.phrase()),
+        Change::OnlyInFirst(kind) => format!("only in A: {}", kind.phrase()),
+        Change::OnlyInSecond(kind) => format!("only in B: {}", kind.phrase()),
         Change::Kind(a, b) => format!("{} in A, {} in B", a.phrase(), b.phrase()),
         Change::Attribute { name, first, second } => {
             format!("attribute {name}: {} and {}", value_text(first), value_text(second))
@@ -217,8 +217,8 @@ fn line(change: &Change) -> String {
         }
         Change::NotCompared(why) => format!("elements are not compared: {why}"),
         Change::File { name, in_first: true, in_second: true } => format!("file {name} differs"),
-        Change::File { name, in_first: true, .. } => format!("only A has the file {name}"),
-        Change::File { name, .. } => format!("only B has the file {name}"),
+        Change::File { name, in_first: true, .. } => format!("only in A: the file {name}"),
+        Change::File { name, .. } => format!("only in B: the file {name}"),
         Change::Unread { what, in_first: true } => format!("only in A, and not read: {what}"),
         Change::Unread { what, .. } => format!("only in B, and not read: {what}"),
         other => format!("{other:?}"),
@@ -227,7 +227,7 @@ fn line(change: &Change) -> String {
 
 /// A value of an attribute, or that there is none.
 fn value_text(json: &Option<Json>) -> String {
-    json.as_ref().map_or("nothing".to_owned(), Json::brief)
+    json.as_ref().map_or("absent".to_owned(), Json::brief)
 }
 
 fn change_json(change: &Change) -> Json {

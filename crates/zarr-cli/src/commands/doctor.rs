@@ -98,11 +98,11 @@ fn findings(session: &Session) -> Object {
         .with("version", env!("CARGO_PKG_VERSION"))
         .with("system", std::env::consts::OS)
         .with("processor", std::env::consts::ARCH)
-        .with("optimised", !cfg!(debug_assertions));
+        .with("optimized", !cfg!(debug_assertions));
     let features = Object::new()
         .with("plot", cfg!(feature = "plot"))
         .with("serve", cfg!(feature = "serve"))
-        .with("zfp", cfg!(feature = "zfp"));
+        .with("zfp", registry.codec_names(Dialect::V3).contains(&"zfp"));
     let codecs = Object::new()
         .with("v3", names_json(registry.codec_names(Dialect::V3)))
         .with("v2", names_json(registry.codec_names(Dialect::V2)))

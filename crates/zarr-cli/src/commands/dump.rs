@@ -217,7 +217,7 @@ fn check_known(what: &str, names: &[String], known: &[String]) -> Result<(), Fai
                     path => path.trim_start_matches('/'),
                 })
                 .collect();
-            let why = format!("there is no {what} `{name}`; there are {}", known.join(", "));
+            let why = format!("there is no {what} `{name}`; expected one of {}", known.join(", "));
             return Err(Failure::Usage(why));
         }
     }

@@ -193,7 +193,8 @@ impl Get {
             Format::Json
         });
         if format.is_binary() && is_terminal {
-            let why = "bytes are not for terminals; write them into a file with -o FILE, or redirect them to a program";
+            let why =
+                "refusing to write binary data to a terminal; give -o FILE, or redirect the output";
             return Err(Failure::usage(why));
         }
         self.write(session, format, out)

@@ -25,7 +25,7 @@ pub(crate) struct Head {
     #[command(flatten)]
     target: Target,
     /// The number of rows
-    #[arg(long, short = 'n', value_name = "N", default_value = "5", value_parser = parse::whole::<u64>)]
+    #[arg(long, short = 'n', value_name = "N", default_value = "5", allow_hyphen_values = true, value_parser = parse::whole::<u64>)]
     rows: u64,
 }
 

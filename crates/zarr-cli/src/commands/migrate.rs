@@ -42,7 +42,7 @@ pub(crate) struct Migrate {
     /// Chunks are copied as they are stored
     #[arg(long, value_name = "PLACE", conflicts_with_all = ["finish", "keep_fill"])]
     into: Option<String>,
-    /// Keep fill values although missing values would need chunks to be written
+    /// Keep fill values, even if readers of the new format take them for missing values
     ///
     /// The arrays concerned are listed
     #[arg(long)]
@@ -125,7 +125,7 @@ impl Migrate {
             if written == 0 && self.to == Dialect::V2 {
                 // Readers that know both take v3: on the way back nothing has changed for them.
                 session.remark(&format!(
-                    "wrote nothing: documents in {new} are there already, of an earlier migration; `--finish` erases those in {old}"
+                    "wrote nothing: documents in {new} from an earlier migration already exist; `--finish` erases those in {old}"
                 ));
                 return Ok(());
             }

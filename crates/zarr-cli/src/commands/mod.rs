@@ -87,11 +87,11 @@ pub(crate) enum Command {
     Create(create::Create),
     /// Show or change the attributes of a node
     Attrs(attrs::Attrs),
-    /// Give an array another shape
+    /// Change the shape of an array
     Resize(resize::Resize),
     /// Append elements from standard input to an array along an axis, or a dataset to a dataset
     Append(append::Append),
-    /// Give a node another path in its hierarchy, with everything below it
+    /// Move a node, with everything below it, to another path in its hierarchy
     #[command(visible_alias = "mv")]
     Rename(rename::Rename),
     /// Copy an array, or a group and everything below it, to a new place, in any format
@@ -101,7 +101,7 @@ pub(crate) enum Command {
     Sync(sync::Sync),
     /// Add missing levels of lower resolution to an OME-Zarr image and its labels, or to the variables of a map
     Pyramid(pyramid::Pyramid),
-    /// Measure which chunks, shards and codecs suit an array and the reads of it; nothing is written
+    /// Measure which chunks, shards and codecs suit an array and the way it is read; nothing is written
     Tune(tune::Tune),
     /// Convert a hierarchy's metadata to another format (v2 to v3, v3 to v2) without touching its chunks
     Migrate(migrate::Migrate),
@@ -133,13 +133,13 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     /// Print what this build supports, its limits, and which settings and credentials it finds (never their values)
     Doctor(doctor::Doctor),
-    /// Let netCDF's programs open Zarr data: the lines of ~/.ncrc that load the plug-in
+    /// Print or install the lines in ~/.ncrc that let netCDF programs open Zarr data
     NetcdfPlugin(netcdf_plugin::NetcdfPlugin),
     /// Print a script that lets a shell complete verbs, options, and the nodes of --path
     Completions(completions::Completions),
     /// What `zarr TARGET` does.
     /// Describe a node, and show the tree of nodes below it
-    #[command(name = "__show", hide = true)]
+    #[command(name = "__show", hide = true, override_usage = "zarr <TARGET> [PATH]")]
     Show(show::Show),
     /// Print the nodes of a command line's target that begin with a text, for shells
     #[command(name = "__nodes", hide = true)]

@@ -47,7 +47,7 @@ pub(crate) struct NetcdfPlugin {
     #[arg(long, value_name = "PROGRAM", num_args = 1.., allow_hyphen_values = true,
           conflicts_with_all = ["install", "remove", "check", "slots"])]
     exec: Vec<OsString>,
-    /// The shared library [default: beside the program or in the lib folder beside its own; ZARR_NETCDF_LIBRARY]
+    /// The shared library [default: in the program's folder or in ../lib; ZARR_NETCDF_LIBRARY]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["remove", "check"])]
     library: Option<PathBuf>,
     /// Two slots of netCDF's ten, for documents and for archives [default: two that are free]
@@ -190,7 +190,7 @@ fn execute(library: &Path, program: &OsStr, arguments: &[OsString]) -> Result<()
     use std::os::unix::process::CommandExt;
 
     if library.to_string_lossy().contains(':') {
-        let why = "the dynamic linker takes a colon for the end of a path; copy the plug-in to a path without one";
+        let why = "the dynamic linker treats a colon as a path separator; copy the plug-in to a path without one";
         return Err(Failure::usage(format!("{}: {why}", library.display())));
     }
     let mut preloaded = library.as_os_str().to_owned();
@@ -263,7 +263,7 @@ fn check(
         && !loads_plugins(version)
     {
         let what = "does not load plug-ins; netcdf-c 4.10.0 and later do";
-        problems.push(format!("ncdump on PATH is of netcdf-c {version}, which {what}"));
+        problems.push(format!("the ncdump on PATH is from netcdf-c {version}, which {what}"));
     }
     let typed = target.map(|target| what_to_type(target, own.first())).transpose()?;
     if let Some(target) = target {
@@ -293,7 +293,7 @@ fn check(
             writeln!(out, "in a netCDF program, type: {typed}")?;
         }
     }
-    if problems.is_empty() { Ok(()) } else { Err(Failure::No(problems.join("\n"))) }
+    if problems.is_empty() { Ok(()) } else { Err(Failure::No(problems.join("; "))) }
 }
 
 /// How a netCDF program names the data at `target`.

@@ -694,7 +694,7 @@ fn along(elements: &Elements, axes: &[zarr_plot::meaning::Axis]) -> Result<Vec<A
         for (axis, list) in axes.iter().zip(elements.lists()) {
             if let Some([one, other]) = two_selections(axis, list.unwrap_or_default())? {
                 return Err(Failure::Usage(format!(
-                    "the selection is on both sides of the axis's end, and a picture shows one part; draw {one} or {other}"
+                    "the selection wraps around the end of the axis, and a picture shows one part; draw {one} or {other}"
                 )));
             }
         }

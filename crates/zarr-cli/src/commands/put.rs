@@ -220,7 +220,7 @@ pub(crate) fn write(
         Format::Csv => input.lines(array, region, &kind),
         Format::Npy => {
             let header = Header::read(input.from).map_err(|trouble| match trouble {
-                Trouble::Format(why) => input.wrong(format!("is not one: {why}")),
+                Trouble::Format(why) => input.wrong(format!("is not a NumPy file: {why}")),
                 Trouble::Io(e) => Failure::input(e),
             })?;
             let swap = check(&header, array, region).map_err(|why| input.wrong(why))?;

@@ -62,7 +62,7 @@ pub(crate) struct Pyramid {
     method: Option<PyramidMethod>,
     /// How many elements become one from level to level, as in 2 or z=2,y=2,x=2
     ///
-    /// The default is 2 along y and x, and along z once it is as fine
+    /// The default is 2 along y and x, and along z once y and x have reached its spacing
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     factor: Option<Factor>,
     /// How many levels the image is to have, base included [default: until one is a single chunk]
@@ -98,7 +98,7 @@ pub(crate) struct Pyramid {
     /// Make one of N parts, I from 1 to N; other processes make the others, at any time
     #[arg(long, value_name = "I/N", value_parser = part, conflicts_with = "finish")]
     part: Option<(u64, u64)>,
-    /// Make the levels above all parts, and write the documents
+    /// Make the levels that span parts, and write the documents
     #[arg(long)]
     finish: bool,
     /// Only print which levels would be made

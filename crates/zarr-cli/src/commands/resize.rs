@@ -28,7 +28,7 @@ pub(crate) struct Resize {
     #[command(flatten)]
     target: Target,
     /// The new length of each axis, as in 100,200
-    #[arg(long, value_name = "N,N,…", value_parser = parse::shape)]
+    #[arg(long, value_name = "N,N,…", allow_hyphen_values = true, value_parser = parse::shape)]
     shape: Shape,
     #[command(flatten)]
     care: WriteOptions,

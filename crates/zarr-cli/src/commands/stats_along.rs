@@ -160,7 +160,7 @@ fn csv_text(text: &str) -> String {
 /// An array of records; NaN where there is nothing.
 fn npy(found: &AlongAxes, out: Out<'_>) -> Result<(), Failure> {
     if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
-        let why = "bytes are not for terminals; redirect them to a file or a program";
+        let why = "refusing to write binary data to a terminal; redirect the output";
         return Err(Failure::usage(why));
     }
     let fields = [("count", "<u8"), ("missing", "<u8"), ("nan", "<u8")];

@@ -1,4 +1,4 @@
-//! `zarr tune`: measures which chunks, shards and codecs suit an array and the reads of it.
+//! `zarr tune`: measures which chunks, shards and codecs suit an array and the way it is read.
 
 use std::fs;
 
@@ -227,7 +227,7 @@ impl Tune {
                 }
                 writeln!(out, "{}", self.copy_line(advised))?;
             }
-            _ => writeln!(out, "stay: {}", report.reason)?,
+            _ => writeln!(out, "keep the present layout: {}", report.reason)?,
         }
         Ok(())
     }

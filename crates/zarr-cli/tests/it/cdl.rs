@@ -122,14 +122,14 @@ fn options_are_those_of_ncdump() {
     assert_eq!(folder.good("dump -k sea.zarr").text(), "netCDF-4\n");
     let run = folder.run("dump -g nothing sea.zarr");
     assert!(
-        run.code == 2 && run.err.contains("there is no group `nothing`; there are /, deep"),
+        run.code == 2 && run.err.contains("there is no group `nothing`; expected one of /, deep"),
         "{}",
         run.err
     );
     let run = folder.run("dump -v nothing sea.zarr");
     assert_eq!(run.code, 2);
     assert!(
-        run.err.contains("there is no variable `nothing`; there are time, t, code"),
+        run.err.contains("there is no variable `nothing`; expected one of time, t, code"),
         "{}",
         run.err
     );

@@ -120,13 +120,13 @@ fn differences_are_told_with_their_places() {
     assert_eq!((run.code, &*run.err), (1, "2 nodes differ\n"));
     let expected = "\
 /a
-  attribute units: nothing and \"K\"
+  attribute units: absent and \"K\"
   2 of 20 elements differ; largest difference 8; largest relative difference 53.333 %
   in (1..3, 4..5)
   at (1, 4): 10 and 12
   at (2, 4): 15 and 7
 /c
-  only B has it: a group
+  only in B: a group
 ";
     assert_eq!(run.text(), expected);
     let json =
@@ -263,7 +263,7 @@ fn long_answers_are_cut() {
     }
     let run = folder.run("diff a.zarr b.zarr --limit 2");
     assert_eq!(run.text().lines().count(), 8, "{}", run.text());
-    assert!(run.text().contains("  and 28 differences more\n"), "{}", run.text());
+    assert!(run.text().contains("  and 28 more differences\n"), "{}", run.text());
 }
 
 /// A document can claim any shape, and elements that were never stored are read, too.

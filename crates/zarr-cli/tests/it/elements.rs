@@ -202,7 +202,7 @@ fn put_takes_only_what_is_due() {
     assert!(put("--region 0,0:2", b"[1,2").contains("is not JSON"));
     assert!(put("--region 0,0:2", b"[1,2147483648]").contains("does not fit an int32"));
     assert!(put("--region 0,0:2", b"").contains("empty"));
-    assert!(put("--format npy", b"\x93NUMPY").contains("a NumPy file, is not one"));
+    assert!(put("--format npy", b"\x93NUMPY").contains("a NumPy file, is not a NumPy file"));
     let floats = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }";
     let mut npy = b"\x93NUMPY\x01\x00".to_vec();
     npy.extend((floats.len() as u16).to_le_bytes());

@@ -394,7 +394,7 @@ fn messages_count_as_english_does_and_say_why() {
         ("json", "[1", "JSON, is not JSON: "),
         ("json", "[1,2,3]", "JSON: "),
         ("raw", "1", "raw elements, ends after 1 byte of elements, expected 2"),
-        ("npy", "1", "a NumPy file, is not one: "),
+        ("npy", "1", "a NumPy file, is not a NumPy file: "),
     ] {
         let run = folder.feed(&format!("put t.zarr --path a --format {format}"), input.as_bytes());
         assert_eq!(run.code, 2, "{}", run.err);

@@ -82,6 +82,6 @@ fn statistics_are_weighted_by_area() {
     folder.good("create d.zarr --path plain --shape 3,2 --dtype float32");
     let none = folder.run("stats d.zarr --path plain --weights area");
     assert_eq!(none.code, 2);
-    assert!(none.err.contains("no axis of latitude"), "{}", none.err);
+    assert!(none.err.contains("no latitude axis"), "{}", none.err);
     assert_eq!(folder.run("stats d.zarr --weights area").code, 2);
 }

@@ -409,8 +409,8 @@ fn diff_compares_files() {
     assert_eq!(run.code, 1);
     let text = run.text();
     for line in [
-        "/\n  only A has the file README.md\n",
-        "/g\n  only A has the file g/new/0.txt\n",
+        "/\n  only in A: the file README.md\n",
+        "/g\n  only in A: the file g/new/0.txt\n",
         "/g/a\n  file g/a/notes.txt differs\n",
     ] {
         assert!(text.contains(line), "{line}: {text}");

@@ -283,8 +283,8 @@ fn what_is_no_picture_is_refused_with_a_reason() {
     folder.good("create b.zarr --path empty --shape 0,4 --dtype int8");
     folder.good("create b.zarr --path v --shape 4,4 --chunks 2,2 --dtype float64");
     for (line, says) in [
-        ("plot b.zarr/complex -o x.png", "not real numbers"),
-        ("plot b.zarr/text -o x.png", "not real numbers"),
+        ("plot b.zarr/complex -o x.png", "only real numbers"),
+        ("plot b.zarr/text -o x.png", "only real numbers"),
         ("plot b.zarr/empty -o x.png", "there are no elements to show"),
         ("plot b.zarr/v -o x.jpg", "unknown extension; use .png or .svg"),
         ("plot b.zarr/v --bare -o x.svg", "--bare draws pixels"),

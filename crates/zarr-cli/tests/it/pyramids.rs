@@ -53,9 +53,9 @@ fn parts_are_finished_together() {
     let why = folder.bad("pyramid parts.zarr", 2);
     assert!(why.contains("under way") && why.contains("--resume"), "{why}");
     let why = folder.bad("pyramid parts.zarr --finish", 2);
-    assert!(why.contains("not all is made") && why.contains("--part"), "{why}");
+    assert!(why.contains("unfinished levels") && why.contains("--part"), "{why}");
     let told = folder.run("validate parts.zarr");
-    assert!(told.text().contains("levels are being added to this image"), "{}", told.text());
+    assert!(told.text().contains("levels are still being added to this image"), "{}", told.text());
     assert_eq!(levels(&folder, "parts.zarr"), 1);
     folder.bad("get parts.zarr/1", 3);
     folder.good("pyramid parts.zarr --part 2/3");

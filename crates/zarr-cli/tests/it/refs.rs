@@ -155,7 +155,7 @@ fn a_copy_never_erases_what_its_references_lead_to() {
     let why = folder.bad("copy refs/a.json a.zarr --overwrite", 2);
     assert!(why.contains("contains its source"), "{why}");
     let why = folder.bad("sync a.json a.zarr --delete", 2);
-    assert!(why.contains("the source is there"), "{why}");
+    assert!(why.contains("SOURCE and TARGET are the same"), "{why}");
     assert!(folder.good("get a.zarr/y").out == before);
     // Elsewhere there is nothing to lose.
     folder.good("copy a.json b.zarr");

@@ -362,8 +362,12 @@ fn headers_that_cannot_be_sent_are_refused_without_their_values() {
         (&web, "X: hush\u{e9}", "option `header.x` has a character in its value that is not sent"),
         (&web, "Range: hush", "the header `range` is set by the store itself"),
         (&web, "Host: hush", "the header `host` is set by the store itself"),
-        (&web, "https://hush", "what begins with `http` is an address"),
-        (&web, "https://host/x?hush=X: y", "what begins with `http` is an address"),
+        (&web, "https://hush", "a value that begins with `http` must be a server address"),
+        (
+            &web,
+            "https://host/x?hush=X: y",
+            "a value that begins with `http` must be a server address",
+        ),
         (&web, "https://host=X: hush", "no path or URL of this command is on https://host"),
         (&plain, "X: hush", "no path or URL of this command is on one"),
     ] {

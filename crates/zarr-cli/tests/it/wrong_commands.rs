@@ -141,7 +141,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("rm ocean.zarr/temprature", "did you mean"),
     ("info ''", "error: the path or URL is empty"),
     ("rename ocean.zarr sea", "rename its folder or file with `mv`"),
-    ("copy ocean.zarr out.zarr --region 0:2,:", "--region cuts a single array"),
+    ("copy ocean.zarr out.zarr --region 0:2,:", "--region applies to a single array"),
     ("tune ocean.zarr", "this is a group, and one array is measured at a time"),
     ("info ocean.zarr --as v2", "not in the format given with --as"),
     // Copying.
@@ -207,7 +207,7 @@ const COMMANDS: &[(&str, &str)] = &[
         "join coordinates with commas, as in `--sel lat=50,lon=10`",
     ),
     ("get ocean.zarr/temperature --sel lat=10 lat=20 time=0", "join coordinates with commas"),
-    ("get ocean.zarr/temperature --sel time=0", "select by position, with --region"),
+    ("get ocean.zarr/temperature --sel time=0", "select by position, with --by-name"),
     ("get ocean.zarr/temperature out.csv", "to write a file, pass `--output out.csv`"),
     ("plot ocean.zarr/temperature map.png", "to write a file, pass `--output map.png`"),
     ("plot ocean.zarr/temperature --vmin 240 --vmax 310", "did you mean `--range 240,310`"),

@@ -74,7 +74,7 @@ impl Options {
     fn read(parameters: &FilterParameters<'_>) -> Result<Options, String> {
         let preset = parameters.get("preset", 0..=u32::MAX.into())?.unwrap_or(6);
         if !is_preset(preset) {
-            return Err(format!("`preset`: {preset} is not one"));
+            return Err(format!("invalid `preset` {preset}"));
         }
         let mut options = Options::of_preset(preset);
         if let Some(size) = parameters.get("dict_size", 4096..=3 << 29)? {
@@ -110,7 +110,12 @@ impl FilterParameters<'_> {
             None | Some(Json::Null) => Ok(None),
             Some(json) => match json.as_i64().filter(|n| range.contains(n)) {
                 Some(n) => Ok(Some(n as u32)),
-                None => Err(format!("`{name}`: {} cannot be", json.brief())),
+                None => Err(format!(
+                    "invalid `{name}` {}: expected {} to {}",
+                    json.brief(),
+                    range.start(),
+                    range.end()
+                )),
             },
         }
     }

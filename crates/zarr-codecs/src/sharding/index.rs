@@ -171,7 +171,9 @@ impl Index {
         match offset.checked_add(length).filter(|_| !configuration.contains(&u64::MAX)) {
             Some(end) => Ok(Some(offset..end)),
             None => {
-                let why = format!("inner chunk {entry} is said to be {length} bytes at {offset}");
+                let why = format!(
+                    "the index entry of inner chunk {entry} claims {length} bytes at {offset}"
+                );
                 Err(CodecError::corrupt(CODEC, why))
             }
         }

@@ -141,7 +141,9 @@ impl Values {
                     return Err(many(&lengths));
                 }
                 if !flatten(values, &lengths, &mut flat) {
-                    return Err(self.corrupt(format!("the lists have not the shape {lengths:?}")));
+                    return Err(
+                        self.corrupt(format!("the lists do not have the shape {lengths:?}"))
+                    );
                 }
             }
             // Nothing tells lists that are elements from such that are rows.

@@ -10,7 +10,7 @@ use crate::model::schema::Group;
 
 /// A CDL text that was read: what it defines, and where its data stand.
 ///
-/// All of it was looked at, data too, so that nothing in it is wrong. Data stay in the text until they are asked for.
+/// The whole text, including the data, has been checked. Data stay in the text until they are asked for.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
     pub(super) text: &'a str,

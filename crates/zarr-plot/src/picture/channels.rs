@@ -38,7 +38,7 @@ impl ChannelName {
                 let near = zarr_core::did_you_mean(name, labels);
                 let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
                 PictureError::Refused(format!(
-                    "no channel `{name}`; there are 0 to {last}{known}{near}"
+                    "no channel `{name}`; expected 0 to {last}{known}{near}"
                 ))
             })
     }
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!((position("1").unwrap(), position("488").unwrap()), (1, 2));
         assert_eq!(position("a=b").unwrap(), 1);
         let why = position("3").unwrap_err().to_string();
-        assert_eq!(why, "no channel `3`; there are 0 to 2, with the labels `1`, `a=b`, `488`");
+        assert_eq!(why, "no channel `3`; expected 0 to 2, with the labels `1`, `a=b`, `488`");
     }
 
     #[test]

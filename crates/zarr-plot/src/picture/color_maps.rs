@@ -86,7 +86,7 @@ impl FromStr for ColorMap {
         found.ok_or_else(|| {
             let hint = match did_you_mean(text, NAMES) {
                 Some(near) => format!("; did you mean `{near}`?"),
-                None => format!("; there are {}", NAMES.join(", ")),
+                None => format!("; expected one of {}", NAMES.join(", ")),
             };
             PictureError::Refused(format!("unknown colour map `{text}`{hint}"))
         })

@@ -401,7 +401,7 @@ impl Subject {
             Some((AxisKind::Y, AxisKind::X)) => true,
             _ => {
                 return Err(PictureError::Refused(
-                    "coasts need coordinates of longitude and latitude across and down".into(),
+                    "--coast needs longitude across and latitude down".into(),
                 ));
             }
         };

@@ -86,7 +86,7 @@ pub fn slice_in_blocks(
     let data_type = array.data_type();
     let Some(scalar) = meaning.scalar(&data_type) else {
         return Err(PictureError::Refused(format!(
-            "elements of {data_type} are not real numbers, which pictures need; `zarr get` shows them"
+            "cannot draw elements of type {data_type}, only real numbers; `zarr get` shows them"
         )));
     };
     let (across, down) = view.size();

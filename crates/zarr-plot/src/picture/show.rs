@@ -305,7 +305,7 @@ impl Subject {
         let len = view.along[axis].len;
         if !matches!(positions.len(), 3 | 4) {
             return Err(PictureError::Refused(
-                "colours are three positions, red, green and blue, or four with opacity".into(),
+                "--rgb takes three positions, red, green and blue, or four with opacity".into(),
             ));
         }
         positions

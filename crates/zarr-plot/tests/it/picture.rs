@@ -336,7 +336,7 @@ fn coasts_are_drawn_on_maps_only() {
     assert!(svg(&with) > svg(&plain) + 10_000);
     let other = array_of_rows();
     let why = other.figure(&first(&other), &with, false, None).unwrap_err().to_string();
-    assert_eq!(why, "coasts need coordinates of longitude and latitude across and down");
+    assert_eq!(why, "--coast needs longitude across and latitude down");
 }
 
 fn array_of_rows() -> Subject {

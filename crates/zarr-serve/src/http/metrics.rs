@@ -45,7 +45,7 @@ impl Metrics {
             (
                 "zarr_request_seconds_total",
                 "counter",
-                "Time from requests to the ends of their answers.",
+                "Time from a request to the end of its response, in seconds.",
                 seconds,
             ),
             (
@@ -64,16 +64,21 @@ impl Metrics {
             (
                 "zarr_chunks_recoded_total",
                 "counter",
-                "Chunks decoded and encoded anew for the v3 view.",
+                "Chunks re-encoded for the v3 view.",
                 read(&self.recoded) as f64,
             ),
             (
                 "zarr_chunks_from_cache_total",
                 "counter",
-                "Such chunks that were in the cache.",
+                "Re-encoded chunks served from the cache.",
                 read(&self.from_cache) as f64,
             ),
-            ("zarr_cache_bytes", "gauge", "Bytes in that cache.", read(&self.cached) as f64),
+            (
+                "zarr_cache_bytes",
+                "gauge",
+                "Bytes in the cache of re-encoded chunks.",
+                read(&self.cached) as f64,
+            ),
         ];
         for (name, kind, help, value) in simple {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");

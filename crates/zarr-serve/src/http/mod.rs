@@ -61,7 +61,7 @@ const FOR_STOPPING: Duration = Duration::from_secs(5);
 /// The port that is tried first.
 const PORT: u16 = 8000;
 
-/// What is called with a line for a person.
+/// Receives each log line meant for the user.
 pub type Logger = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How the server serves.

@@ -90,7 +90,7 @@ fn position(
         "exact" => Reach::HalfStep,
         other => {
             let why = format!(
-                "`{name}` is selected by the method `{other}`; there are `nearest::` and `exact::`"
+                "`{name}` has the unknown method `{other}`; expected `nearest::` or `exact::`"
             );
             return Err(Refusal::Wrong(why));
         }

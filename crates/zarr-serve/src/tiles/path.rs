@@ -91,7 +91,7 @@ fn image(name: &str) -> Option<u64> {
 
 fn unknown(id: &str) -> String {
     let names = TileMatrixSet::ALL.map(TileMatrixSet::id).join(", ");
-    format!("there is no tile matrix set `{id}`; there are {names}")
+    format!("there is no tile matrix set `{id}`; expected one of {names}")
 }
 
 #[cfg(test)]

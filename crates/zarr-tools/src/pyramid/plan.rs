@@ -615,7 +615,9 @@ impl PyramidPlan {
         }
         for (path, factors) in paths.into_iter().zip(&wanted[there.len()..]) {
             if stages.last().is_some_and(|(_, before)| !divides(before, factors)) {
-                return Err(fail(format!("{factors:?} are not multiples of the factors before")));
+                return Err(fail(format!(
+                    "{factors:?} are not multiples of the previous level's factors"
+                )));
             }
             stages.push((Some(path), factors));
         }

@@ -110,7 +110,7 @@ impl PyramidPlan {
                 .collect();
             if !missing.is_empty() {
                 let why =
-                    format!("not all is made below {}: {}", planned.group, missing.join(", "));
+                    format!("unfinished levels below {}: {}", planned.group, missing.join(", "));
                 return Err(self
                     .argument(why)
                     .with_hint("run all parts with `--part`, or the rest with `--resume`"));
@@ -161,7 +161,8 @@ impl PyramidPlan {
             return Ok(plan);
         }
         if options.parts.is_some() && !left.is_empty() && !is_ours {
-            let why = format!("{} chunks are in the place of the levels", left.len());
+            let why =
+                format!("found {} leftover chunks where the levels would be written", left.len());
             return Err(self.argument(why).with_hint(
                 "another process is erasing them, or was killed while it did so; in that case, run it once with `--resume` and without `--part`",
             ));

@@ -278,7 +278,7 @@ fn check_places(
     let refuse = |why: &str, hint: &str| Err(refusal(target, at, why, hint));
     if from.dialect() != target.dialect() {
         let why = format!(
-            "it is in {}, and the source in {}: stored bytes of one format are not valid in the other",
+            "TARGET is in {} but SOURCE is in {}: stored bytes of one format are not valid in the other",
             target.format_name(),
             from.format_name()
         );
@@ -298,7 +298,7 @@ fn check_places(
         return refuse(why, WITHOUT_LISTING);
     }
     if places_meet((from, path), (target, at))? {
-        let why = "the source is there, or one of the two is in the other";
+        let why = "SOURCE and TARGET are the same, or one is inside the other";
         return refuse(why, "sync to another place");
     }
     if Plan::under_way(target, at)?.is_some() {

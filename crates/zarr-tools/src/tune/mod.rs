@@ -15,7 +15,7 @@
 //! let report = tune(array, &TuneOptions::default())?;
 //! match report.advised() {
 //!     Some(advised) => println!("zarr copy SRC DST {}", advised.copy_arguments.join(" ")),
-//!     None => println!("stay: {}", report.reason),
+//!     None => println!("keep the present layout: {}", report.reason),
 //! }
 //! # Ok(())
 //! # }

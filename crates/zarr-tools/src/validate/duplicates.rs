@@ -45,7 +45,7 @@ pub(super) fn check(
             .find_map(|key| inventory.keys.binary_search_by(|there| there.as_str().cmp(key)).ok());
         let Some(at) = at else { continue };
         let how = if differ {
-            "different contents, of which the last count: programs that take others read other data"
+            "different contents, of which the last is the valid one: programs that use another read other data"
         } else {
             "equal contents"
         };

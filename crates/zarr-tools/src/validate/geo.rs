@@ -287,7 +287,7 @@ impl<'a> Check<'a, '_, '_> {
         let six = transform.filter(|_| is_affine).map(|json| (json, affine(json)));
         if let Some((json, None)) = six {
             let what = format!(
-                "`spatial:transform` must be six finite numbers that place no two elements alike, found {}",
+                "`spatial:transform` must be six finite numbers that map no two elements to the same point, found {}",
                 json.brief()
             );
             self.spatial_problem("GEO-8", path, what);
@@ -301,7 +301,7 @@ impl<'a> Check<'a, '_, '_> {
         });
         let Some(numbers) = numbers else {
             let what = format!(
-                "`spatial:bbox` must be the least and then the greatest coordinates, found {}",
+                "`spatial:bbox` must be the minimum coordinates, then the maximum, found {}",
                 bbox.brief()
             );
             return self.spatial_problem("GEO-10", path, what);

@@ -283,7 +283,7 @@ impl<'a> Judge<'a> {
             }
             if let Some(first) = self.first_of_two(array, &indices).filter(|first| first != key) {
                 let what =
-                    format!("chunk {indices:?} is stored at `{first}`, too, which readers take");
+                    format!("chunk {indices:?} is also stored at `{first}`, which readers use");
                 return problem(
                     ProblemKind::StoredTwice,
                     what,
@@ -302,7 +302,7 @@ impl<'a> Judge<'a> {
         let clause = self.clause(["F-067", "Z2-020", "D-047"]);
         let Some(right) = array.key(&indices) else { return Verdict::Problem(self.stray(key)) };
         if self.inventory.keys.binary_search(&right).is_ok() {
-            let what = format!("chunk {indices:?} is stored at `{right}`, too, which readers take");
+            let what = format!("chunk {indices:?} is also stored at `{right}`, which readers use");
             return problem(ProblemKind::StoredTwice, what, clause);
         }
         let what =

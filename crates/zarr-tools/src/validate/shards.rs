@@ -72,7 +72,7 @@ fn check_within(
         };
         if range.end > size || range.end < range.start {
             let what = format!(
-                "inner chunk {:?} is at bytes {} to {}, and there are {size}",
+                "inner chunk {:?} is at bytes {} to {}, but the shard has {size} bytes",
                 tile.key_index, range.start, range.end
             );
             looked.problems.push(broken(what));

@@ -75,14 +75,15 @@ pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut 
     }
     for (folder, done) in runs {
         let what =
-            format!("a run that writes to this array has not ended: {done} of its parts are done");
+            format!("an unfinished run that writes to this array: {done} of its parts are done");
         let path = run_target(context, &folder);
         sink.add(Problem::new(&path, ProblemKind::RunUnderWay, what).at(folder));
     }
     for (journal, done) in journals {
         if journal.rsplit('/').next().is_some_and(|id| id.starts_with(PYRAMID)) {
             let image = pyramid_image(context, &journal).unwrap_or_else(NodePath::root);
-            let what = "levels are being added to this image, and that has not ended".to_owned();
+            let what =
+                "an unfinished pyramid: levels are still being added to this image".to_owned();
             let advice =
                 "continue with `zarr pyramid ... --resume`, or start over with `--restart`";
             let problem = Problem::new(&image, ProblemKind::CopyUnderWay, what).advise(advice);
@@ -97,9 +98,9 @@ pub(super) fn take(context: &Context<'_>, inventory: &mut Inventory, sink: &mut 
         let target = base.join(target.as_str().trim_matches('/')).unwrap_or(base);
         let what = match plan.map(|plan| plan.parts) {
             None => "the journal of a copy that cannot be read".to_owned(),
-            Some(0) => "a copy to here has not ended".to_owned(),
+            Some(0) => "an unfinished copy to here".to_owned(),
             Some(parts) => {
-                format!("a copy to here has not ended: {done} of {parts} parts are done")
+                format!("an unfinished copy to here: {done} of {parts} parts are done")
             }
         };
         let problem = Problem::new(&target, ProblemKind::CopyUnderWay, what);

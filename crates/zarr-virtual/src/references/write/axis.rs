@@ -38,7 +38,7 @@ pub(super) fn choose(inputs: &[Input], named: Option<&str>) -> Result<Option<Str
     match differing.len() {
         1 => Ok(differing.pop_first()),
         0 => Err(refused(format!(
-            "the files do not tell along which dimension to join them: all lengths and coordinates are equal; name one of {} \
+            "cannot determine the dimension to join the files along: all lengths and coordinates are equal; choose one of {} \
              with `--axis`",
             quoted(&dimensions)
         ))),
