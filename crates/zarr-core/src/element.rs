@@ -17,8 +17,9 @@ use crate::memory::AllocateElements;
 /// [`NumpyTime`](crate::data_type::NumpyTime), `i8` for `int4`. The bits of floats of eight bits and fewer
 /// are `[u8; 1]`; [`Scalar::load`] gives their values.
 /// `half`'s `f16` and `bf16` and `num-complex`' `Complex` come with the features of those names.
-/// Bools are checked when they are read, so that no other byte becomes one. Variable-length elements are `String` and
-/// `Vec<u8>`; nullable ones are `Option<T>`.
+/// Bools are checked when they are read, so that no other byte becomes one. Texts are `String`: those of variable length, and
+/// those of fixed length, `U5` and `S4`, without the NULs that pad them. Bytes of variable length are
+/// `Vec<u8>`, nullable elements `Option<T>`, records the structs of [`record!`](crate::record!).
 pub trait Element: Clone + Default + Send + Sync + 'static {
     /// Its name in messages.
     const NAME: &'static str;
@@ -193,7 +194,7 @@ raw_elements! { 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 32 }
 impl Element for String {
     const NAME: &'static str = "String";
     fn is(data_type: &DataType) -> bool {
-        *data_type == DataType::String
+        *data_type == DataType::String || data_type.is_fixed_text()
     }
     fn data_type() -> Option<DataType> {
         Some(DataType::String)

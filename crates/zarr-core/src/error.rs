@@ -310,12 +310,8 @@ fn how_fixed_text_is_read(data_type: &str) -> Option<String> {
     let (kind, length) = data_type.split_at_checked(1)?;
     let length: usize = length.parse().ok()?;
     match kind {
-        "U" => Some(format!(
-            "read and write them with `read_bytes` and `write_bytes`: {length} characters of 4 bytes (UTF-32) each, the rest NUL"
-        )),
-        "S" => Some(format!(
-            "read and write them as `[u8; {length}]`, or with `read_bytes` and `write_bytes`: the rest of the {length} bytes is NUL"
-        )),
+        "U" => Some("read and write them as `String`".to_owned()),
+        "S" => Some(format!("read and write them as `String` or `[u8; {length}]`")),
         _ => None,
     }
 }

@@ -93,7 +93,8 @@ enum SelectionExpr {
     Region(Region),
     Outer(Vec<AxisSelection>),
     Named(Vec<(String, AxisSelection)>),
-    Points(Vec<Vec<u64>>),
+    /// A list of coordinates for each axis.
+    Points(Vec<AxisSelection>),
     Mask {
         shape: Vec<u64>,
         mask: Vec<bool>,
@@ -118,8 +119,8 @@ impl Selection {
 
     /// Single elements: one list of coordinates per axis, all equally long; element `n` has the `n`th of
     /// each: `points([[3, 1], [0, 2]])` are the elements (3, 0) and (1, 2), as with NumPy's `a[[3, 1], [0, 2]]`. The result
-    /// has one axis. (zarr-python's `vindex`.)
-    pub fn points<C: Into<Vec<u64>>>(coordinates: impl IntoIterator<Item = C>) -> Selection {
+    /// has one axis. Coordinates are integers of any type, and -1 is the last one of its axis. (zarr-python's `vindex`.)
+    pub fn points<C: Into<AxisSelection>>(coordinates: impl IntoIterator<Item = C>) -> Selection {
         Selection(SelectionExpr::Points(coordinates.into_iter().map(Into::into).collect()))
     }
 

@@ -900,9 +900,10 @@ fn a_copy_of_some_levels_and_labels_lists_those_alone() {
         let image = |levels: &str| {
             let axes = r#""axes":[{"name":"y","type":"space"},{"name":"x","type":"space"}]"#;
             let images = format!(r#"[{{{version}{axes},"datasets":[{levels}]}}]"#);
-            match is_nested {
-                false => format!("multiscales={images}"),
-                true => format!(r#"ome={{"version":"0.5","multiscales":{images}}}"#),
+            if is_nested {
+                format!(r#"ome={{"version":"0.5","multiscales":{images}}}"#)
+            } else {
+                format!("multiscales={images}")
             }
         };
         let set = |target: &str, attribute: String| {
@@ -915,9 +916,10 @@ fn a_copy_of_some_levels_and_labels_lists_those_alone() {
             folder.good(&format!("create {name}/labels/{label} --group --format {format}"));
         }
         let listed = r#"["cells","nuclei"]"#;
-        let lists = match is_nested {
-            false => format!("labels={listed}"),
-            true => format!(r#"ome={{"version":"0.5","labels":{listed}}}"#),
+        let lists = if is_nested {
+            format!(r#"ome={{"version":"0.5","labels":{listed}}}"#)
+        } else {
+            format!("labels={listed}")
         };
         set(&format!("{name}/labels"), lists);
         for label in ["cells", "nuclei"] {

@@ -12,6 +12,7 @@ use super::chunk_parts::{ChunkPart, read_chunk_parts};
 use super::chunk_store::ChunkStore;
 use super::request::{
     Input, RepeatedElement, Request, Strided, check_element_size, check_values, check_view,
+    fixed_text_memory,
 };
 use super::stale_handle::check_still_there;
 use super::write::Writer;
@@ -308,7 +309,13 @@ impl ArrayCore {
         let request = request.map_err(|e| self.at(e))?;
         let value = std::slice::from_ref(&value);
         check_values(request.data_type(), value).map_err(|e| self.at(e))?;
-        let bytes = T::as_memory(value).unwrap_or_else(|| value[0].as_bytes().into());
+        let bytes = match T::as_memory(value) {
+            Some(memory) => memory,
+            None if request.data_type().is_fixed_text() => {
+                fixed_text_memory(request.data_type(), value).map_err(|e| self.at(e))?.into()
+            }
+            None => value[0].as_bytes().into(),
+        };
         self.write_repeated(&request, &bytes).await
     }
 

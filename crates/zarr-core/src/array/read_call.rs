@@ -106,6 +106,14 @@ impl<'a> ReadCall<'a> {
         }
         let bytes = self.read_bytes(request).await?;
         let elements = out.iter_mut().zip(bytes.chunks_exact(request.span.size));
+        let data_type = request.data_type();
+        // Only `String` comes here for such a type: other elements of it have a memory of their own.
+        if data_type.is_fixed_text() {
+            for (element, bytes) in elements {
+                *element = T::from_bytes(data_type.fixed_text(bytes)?.as_bytes());
+            }
+            return Ok(());
+        }
         elements.for_each(|(element, bytes)| *element = T::from_bytes(bytes));
         Ok(())
     }

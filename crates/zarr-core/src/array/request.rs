@@ -190,6 +190,9 @@ pub(super) fn check_values<T: Element>(data_type: &DataType, elements: &[T]) -> 
         // Rust's `bool` is always valid.
         (DataType::Core(_), Some(_)) => Ok(()),
         (data_type, Some(memory)) => check_bytes(data_type, &memory),
+        (data_type, None) if data_type.is_fixed_text() => {
+            fixed_text_memory(data_type, elements).map(drop)
+        }
         (data_type, None) => {
             for element in elements {
                 data_type.check_element(element.as_bytes())?;
@@ -197,6 +200,15 @@ pub(super) fn check_values<T: Element>(data_type: &DataType, elements: &[T]) -> 
             Ok(())
         }
     }
+}
+
+/// The native memory of texts of fixed length.
+pub(super) fn fixed_text_memory<T: Element>(data_type: &DataType, texts: &[T]) -> Result<Vec<u8>> {
+    let mut memory = Vec::new();
+    for text in texts {
+        data_type.push_fixed_text(&String::from_utf8_lossy(text.as_bytes()), &mut memory)?;
+    }
+    Ok(memory)
 }
 
 /// Refuses native bytes that are no elements of the type.
@@ -283,6 +295,13 @@ impl<'a> Input<'a> {
                 None => Cow::Owned(elements),
             },
         };
+        if request.data_type().is_fixed_text() {
+            let memory = fixed_text_memory(request.data_type(), &elements)?;
+            return Ok(match elements {
+                Cow::Borrowed(_) => InputMemory::Lent(memory.into()).into(),
+                Cow::Owned(_) => InputMemory::Owned(Arc::new(memory)).into(),
+            });
+        }
         let contents = elements.iter().map(T::as_bytes);
         let cells = Cells::from_elements(request.layout.fill_content(), contents)?;
         Ok(Input::from_cells(cells, matches!(elements, Cow::Borrowed(_))))

@@ -12,6 +12,7 @@ mod element_text;
 mod endian;
 mod extension;
 pub(crate) mod fill_value;
+mod fixed_text;
 mod float_format;
 #[cfg(feature = "jiff")]
 mod jiff;

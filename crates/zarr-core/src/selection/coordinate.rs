@@ -146,11 +146,19 @@ fn between(start: Option<Position>, stop: Option<Position>, step: i64) -> AxisSe
 
 /// These coordinates, in this order.
 pub(super) fn list(coordinates: impl IntoIterator<Item: Coordinate>) -> AxisSelection {
-    let positions: Vec<Position> = coordinates.into_iter().map(Position::new).collect();
-    match positions.iter().map(|position| position.index_from_start()).collect() {
-        Some(indices) => AxisSelection::List(indices),
-        None => AxisSelection::Relative(Relative(Parts::List(positions))),
+    let mut rest = coordinates.into_iter().map(Position::new);
+    let mut indices = Vec::with_capacity(rest.size_hint().0);
+    while let Some(position) = rest.next() {
+        match position {
+            Position::FromStart(index) => indices.push(index),
+            from_end => {
+                let before = indices.into_iter().map(Position::FromStart);
+                let positions = before.chain([from_end]).chain(rest).collect();
+                return AxisSelection::Relative(Relative(Parts::List(positions)));
+            }
+        }
     }
+    AxisSelection::List(indices)
 }
 
 /// A selection with coordinates that count from the axis' end.

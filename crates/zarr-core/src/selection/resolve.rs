@@ -159,15 +159,30 @@ fn by_axis(
     Ok(axes.into_iter().map(|along| along.unwrap_or(AxisSelection::ALL)).collect())
 }
 
-fn points(coordinates: Vec<Vec<u64>>, shape: &[u64]) -> Result<Resolved, AccessError> {
-    if coordinates.len() != shape.len() {
-        return Err(AccessError::Rank { expected: shape.len(), found: coordinates.len() });
+fn points(along_axes: Vec<AxisSelection>, shape: &[u64]) -> Result<Resolved, AccessError> {
+    if along_axes.len() != shape.len() {
+        return Err(AccessError::Rank { expected: shape.len(), found: along_axes.len() });
     }
-    let Some(count) = coordinates.first().map(Vec::len) else {
+    if shape.is_empty() {
         let why = "points of a scalar have no coordinates; select it with `()`";
         return Err(AccessError::Argument(why.into()));
-    };
-    for (axis, (list, &len)) in coordinates.iter().zip(shape).enumerate() {
+    }
+    let mut coordinates = Vec::with_capacity(shape.len());
+    let mut count = 0;
+    for (axis, (along, &len)) in along_axes.into_iter().zip(shape).enumerate() {
+        let along = match along {
+            AxisSelection::Relative(relative) => relative.on_axis(axis, len)?,
+            along => along,
+        };
+        let AxisSelection::List(list) = along else {
+            let why = format!(
+                "axis {axis}: points need a list of coordinates along each axis, as in `points([vec![3, 1], vec![0, 2]])`"
+            );
+            return Err(AccessError::Argument(why));
+        };
+        if axis == 0 {
+            count = list.len();
+        }
         if list.len() != count {
             let found = list.len();
             let why = format!(
@@ -176,9 +191,9 @@ fn points(coordinates: Vec<Vec<u64>>, shape: &[u64]) -> Result<Resolved, AccessE
             return Err(AccessError::Argument(why));
         }
         list.iter().try_for_each(|&index| inside(axis, index, len))?;
+        coordinates.push(list);
     }
-    let count = count as u64;
-    let part = ResolvedSelection::points(coordinates, count);
+    let part = ResolvedSelection::points(coordinates, count as u64);
     Ok(Resolved { shape: part.lengths(), part })
 }
 
@@ -324,7 +339,7 @@ mod tests {
     fn what_means_nothing_says_why() {
         let one_axis = "the selection has 1 entry, but the array has 2 axes; give one entry for each axis, `..` for a whole axis";
         assert_eq!(why(3), one_axis);
-        assert_eq!(why(Selection::points([[0u64]])), one_axis);
+        assert_eq!(why(Selection::points([[0]])), one_axis);
         assert_eq!(
             why((steps(.., 0), ..)),
             "axis 0: the step must not be 0; use 1, or -1 to go backwards"

@@ -7,7 +7,7 @@ use std::path::Path;
 use ndarray::{Array2, Ix1, Ix2, IxDyn, s};
 use serde_json::json;
 use zarr::codec::CodecSpec;
-use zarr::{Array, DataType, Dialect, Json, Location, Object, Result, ToShape};
+use zarr::{Array, DataType, Dialect, Json, Location, Object, Result, Selection, ToShape};
 
 /// An array of 4 x 6 elements, of which each is 10 times its row and its column.
 fn table(folder: &Path) -> Result<Array> {
@@ -68,17 +68,56 @@ fn an_empty_hierarchy_of_any_dialect_is_its_root_group() -> Result<()> {
 }
 
 #[test]
-fn a_group_is_refreshed_and_text_of_fixed_length_is_explained() -> Result<()> {
+fn a_group_is_refreshed() -> Result<()> {
     let hierarchy = zarr::create("memory://first-refreshed", Dialect::V2)?;
     let group = hierarchy.create_group("g", Object::new())?;
     group.set_attribute("a", 1)?;
     assert!(group.attributes().is_empty());
     assert_eq!(group.refreshed()?.attributes()["a"].as_i64(), Some(1));
-    let names = hierarchy.create_array("names").shape([2]).data_type_named("<U5").create()?;
-    let refused = names.read::<String>(..).expect_err("no strings of variable length");
+    Ok(())
+}
+
+#[test]
+fn texts_of_fixed_length_are_strings() -> Result<()> {
+    let hierarchy = zarr::create("memory://first-fixed-text", Dialect::V2)?;
+    let texts = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    for (name, most) in [("<U5", "U5"), (">U5", "U5"), ("|S5", "S5")] {
+        let names = hierarchy.create_array(name).shape([3]).chunks([2]).data_type_named(name);
+        let names = names.create()?;
+        names.write(0..2, &texts(&["tas", "groß"]))?;
+        let read: Vec<String> = names.read(..)?;
+        assert_eq!(read, ["tas", "groß", ""]);
+        names.fill(1.., "pr".to_owned())?;
+        assert_eq!(names.read::<String>(1..)?, ["pr", "pr"]);
+        names.append(0, &texts(&["uas"]))?;
+        assert_eq!(names.read_element::<String>(-1)?, "uas");
+        let mut again = texts(&["", ""]);
+        names.read_into(2.., &mut again)?;
+        assert_eq!(again, ["pr", "uas"]);
+        let long = names.write(0..1, &texts(&["temperature"])).expect_err("too long");
+        assert!(long.message().contains(&format!("`{most}` has room for 5")), "{long}");
+        let refused = names.read::<f32>(..).expect_err("no numbers");
+        assert!(refused.hint().is_some_and(|hint| hint.contains("`String`")), "{refused}");
+    }
+    let latin = hierarchy.create_array("latin").shape([1]).data_type_named("|S2").create()?;
+    latin.write(.., &[*b"\xe4o"])?;
+    let refused = latin.read::<String>(..).expect_err("not UTF-8");
+    assert!(refused.message().contains("read it as `[u8; 2]`"), "{refused}");
+    Ok(())
+}
+
+#[test]
+fn points_have_coordinates_of_any_integers() -> Result<()> {
+    let hierarchy = zarr::create("memory://first-points", Dialect::V3)?;
+    let table = hierarchy.create_array("table").shape([3, 4]).chunks([2, 2]);
+    let table = table.data_type(DataType::Int32).create()?;
+    table.write(.., &(0..12).collect::<Vec<i32>>())?;
+    let rows: Vec<usize> = vec![2, 0];
+    assert_eq!(table.read::<i32>(Selection::points([&rows, &vec![1, 3]]))?, [9, 3]);
+    assert_eq!(table.read::<i32>(Selection::points([[-1, 0], [1, -2]]))?, [9, 2]);
+    let outside = table.read::<i32>(Selection::points([[0], [-5]])).expect_err("4 columns");
     assert!(
-        refused.hint().is_some_and(|hint| hint.contains("5 characters of 4 bytes")),
-        "{refused}"
+        outside.message().ends_with("index -5 is out of bounds for axis 1, which has length 4")
     );
     Ok(())
 }
