@@ -305,9 +305,9 @@ impl<C: Into<Cause>> From<C> for Error {
     }
 }
 
-/// How elements of a text type of fixed length, `U5` or `S4`, are read.
+/// How elements of a text type of fixed length, `U5` or `|S4`, are read.
 fn how_fixed_text_is_read(data_type: &str) -> Option<String> {
-    let (kind, length) = data_type.split_at_checked(1)?;
+    let (kind, length) = data_type.trim_start_matches('|').split_at_checked(1)?;
     let length: usize = length.parse().ok()?;
     match kind {
         "U" => Some("read and write them as `String`".to_owned()),

@@ -354,6 +354,26 @@ struct Conversion {
     data_type: String,
 }
 
+/// All elements of `times`, which is one of `arrays`, as native bytes of the type of `of_first`, in the units of that array.
+pub(super) fn converted(
+    times: &Array,
+    arrays: &Arrays,
+    of_first: &Array,
+    arrays_of_first: &Arrays,
+) -> zarr::Result<Vec<u8>> {
+    let refused = |why: String| {
+        let error = zarr::Error::from(zarr::AccessError::Argument(why));
+        error.at_store(times.hierarchy().store().name()).at_path(times.path())
+    };
+    let meanings = (meaning(times, arrays), meaning(of_first, arrays_of_first));
+    let conversion = conversion((times, meanings.0), (of_first, meanings.1)).map_err(refused)?;
+    let elements = times.read_bytes(..)?;
+    match conversion {
+        None => Ok(elements),
+        Some(conversion) => conversion.apply(&elements).map_err(refused),
+    }
+}
+
 /// What an array's elements stand for. The bounds of times are times in the same units, which they need not repeat (CF 7.1).
 fn meaning(array: &Array, arrays: &Arrays) -> Meaning {
     let mut meaning = Meaning::of(array, MissingRule::Declared);

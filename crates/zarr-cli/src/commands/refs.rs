@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use zarr::r#virtual::references::{
-    DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join, places,
+    ConvertTimes, DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join, places,
 };
 use zarr::{Dialect, Error, Json, MetadataError, Object};
 
@@ -31,7 +31,10 @@ data are copied. zarr, fsspec with zarr-python and xarray, and VirtualiZarr read
 Several files are joined in the order in which they are given. Coordinates along the joined dimension are written into the
 reference file. Attributes are those of the first file. Everything else must be equal: types, codecs, fill values, units, and the
 elements of arrays without that dimension. Each file but the last must have whole chunks along the dimension; uncompressed chunks
-are split where that makes them line up.
+are split where that makes them line up, and documents of v3 can say that the chunks of the files have different lengths, which few
+other programs read.
+
+Times that count from another date in each file, as in \"days since 2001-02-01\", are converted with --decode-times.
 
 Before the reference file appears it is read and compared with the files: all of an array that has up to 64 chunks, and 64 chunks,
 spread evenly, of a larger one.
@@ -73,6 +76,12 @@ pub(crate) struct Refs {
     /// The elements of arrays without the joined dimension are taken from the first file
     #[arg(long)]
     no_verify: bool,
+    /// Convert times along the dimension, and their bounds, to the units of the first file
+    ///
+    /// They are written into the reference file
+    #[cfg(feature = "plot")]
+    #[arg(long)]
+    decode_times: bool,
 }
 
 impl Refs {
@@ -92,6 +101,7 @@ impl Refs {
             dialect: self.to,
             exclude: self.exclude.clone(),
             verify: !self.no_verify,
+            convert_times: self.convert_times(),
         };
         let joined = join(&self.files, &session.options()?, &options)?;
         session.hide_calls();
@@ -109,6 +119,16 @@ impl Refs {
         }
         let compared = self.write(session, &joined, &urls)?;
         self.tell(session, &joined, compared, out)
+    }
+
+    #[cfg(feature = "plot")]
+    fn convert_times(&self) -> Option<ConvertTimes> {
+        self.decode_times.then(|| ConvertTimes::new(super::append_dataset::converted))
+    }
+
+    #[cfg(not(feature = "plot"))]
+    fn convert_times(&self) -> Option<ConvertTimes> {
+        None
     }
 
     /// Refuses to replace a file that the user did not name for that, and what the references are to be made of.

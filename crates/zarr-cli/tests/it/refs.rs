@@ -189,3 +189,32 @@ fn a_new_file_never_takes_the_name_of_a_document_of_its_source() {
     folder.good("refs a.zarr -o a.zarr/refs.json");
     assert!(folder.good("get a.zarr/a").out == before);
 }
+
+/// Each month counts from its own first day, in its own type; the bounds of its times have no units of their own (CF 7.1).
+#[test]
+fn times_of_other_dates_are_converted() {
+    let folder = Folder::new();
+    for (name, units, times, bounds) in [
+        ("jan", "days since 2001-01-01", "0, 1", "0, 1, 1, 2"),
+        ("feb", "hours since 2001-02-01", "0, 36", "0, 24, 24, 48"),
+    ] {
+        let dataset = format!(
+            "netcdf {name} {{ dimensions: time = 2 ; bnds = 2 ; variables: double time(time) ; time:units = \"{units}\" ; \
+             time:bounds = \"time_bnds\" ; double time_bnds(time, bnds) ; float t(time) ; \
+             data: time = {times} ; time_bnds = {bounds} ; t = 1, 2 ; }}"
+        );
+        folder.write(&format!("{name}.cdl"), dataset);
+        folder.good(&format!("gen {name}.cdl -o {name}.zarr --format zarr-v3"));
+    }
+    let why = folder.bad("refs jan.zarr feb.zarr -o all.json", 2);
+    assert!(why.contains("--decode-times"), "{why}");
+    folder.good("refs jan.zarr feb.zarr -o all.json --decode-times");
+    assert_eq!(folder.good("get all.json/time").text().trim(), "[0.0,1.0,31.0,32.5]");
+    assert_eq!(
+        folder.good("get all.json/time_bnds").text().trim(),
+        "[[0.0,1.0],[1.0,2.0],[31.0,32.0],[32.0,33.0]]"
+    );
+    folder.good("copy jan.zarr all.zarr");
+    folder.good("append all.zarr feb.zarr --axis time");
+    folder.good("diff all.zarr all.json");
+}

@@ -92,16 +92,16 @@ mod tests {
         );
         assert_eq!(
             why(DataType::FixedBytes { len: 3 }, "äö"),
-            "the text \"äö\" has 4 bytes; `S3` has room for 3"
+            "the text \"äö\" has 4 bytes; `|S3` has room for 3"
         );
         assert_eq!(
             why(DataType::FixedBytes { len: 3 }, "a\0"),
-            "the text \"a\\0\" ends with NUL, which `S3` cannot tell from padding"
+            "the text \"a\\0\" ends with NUL, which `|S3` cannot tell from padding"
         );
         let latin = DataType::FixedBytes { len: 2 }.fixed_text(b"\xe4\0").unwrap_err();
         assert_eq!(
             latin.to_string(),
-            "an element of type `S2` is not UTF-8: `\\xe4\\x00`; read it as `[u8; 2]` or with `read_bytes`"
+            "an element of type `|S2` is not UTF-8: `\\xe4\\x00`; read it as `[u8; 2]` or with `read_bytes`"
         );
     }
 }

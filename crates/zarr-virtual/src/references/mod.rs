@@ -17,7 +17,9 @@ use zarr_core::store::{
 use zarr_core::{StoreError, without_secrets};
 
 use self::parse::{Entry, Table};
-pub use self::write::{DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join, places};
+pub use self::write::{
+    Arrays, ConvertTimes, DEFAULT_INLINE_BYTES, JoinOptions, Joined, TargetUrls, join, places,
+};
 use crate::reach::Reach;
 use crate::source::{IN_FLIGHT, Reference, Source};
 use crate::target::Target;

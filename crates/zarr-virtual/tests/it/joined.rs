@@ -346,8 +346,10 @@ fn what_cannot_be_joined_says_why_and_what_to_do() -> Result<()> {
         fs::write(&path, large_netcdf3(0, 200_000, length)).unwrap();
         long.push(path.display().to_string());
     }
-    let error = refusal(&long, &default).to_string();
+    let in_v2 = JoinOptions { dialect: Some(Dialect::V2), ..JoinOptions::default() };
+    let error = refusal(&long, &in_v2).to_string();
     assert!(error.contains("chunks of 200000 × 2, expected 200000 × 3"), "{error}");
+    assert!(error.contains("write documents of v3"), "{error}");
     assert!(error.contains("zarr append --axis x") && error.contains("--exclude /v"), "{error}");
 
     // References of references are not written.
@@ -483,6 +485,40 @@ fn files_that_end_within_a_chunk_are_joined_if_their_chunks_can_be_divided() {
     assert_eq!(references, 3);
 }
 
+/// Compressed months of one chunk each: nothing can be divided, and v3 can say how long the chunks are.
+#[test]
+fn compressed_chunks_of_other_lengths_are_a_rectilinear_grid() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("all.json");
+    let gzip: Change = |array| array.codec("gzip:1");
+    // The chunk of the last file reaches beyond its end.
+    let shapes = [
+        ([31, 20_000], [31, 10_000]),
+        ([28, 20_000], [28, 10_000]),
+        ([0, 20_000], [31, 10_000]),
+        ([30, 20_000], [31, 10_000]),
+    ];
+    let files = counted(dir.path(), "month", ["time", "x"], &shapes, (gzip, |n| n as i32));
+    let along_time = JoinOptions { axis: Some("time".to_owned()), ..JoinOptions::default() };
+    let joined = join(&files, &options(), &along_time).unwrap();
+    write(&joined, &path, TargetUrls::Absolute);
+    assert!(joined.notes.iter().any(|note| note.contains("rectilinear")), "{:?}", joined.notes);
+    assert_eq!(joined.references(), 6);
+    assert!(joined.verify(&path, &options()).unwrap() >= 6);
+    let array = opened(&path).array("v").unwrap();
+    assert_eq!((array.shape(), array.chunk_shape()), (vec![89, 20_000], None));
+    let elements: Vec<i32> = array.read(..).unwrap();
+    assert!(elements.into_iter().eq(0..89 * 20_000));
+
+    let in_v2 = JoinOptions { dialect: Some(Dialect::V2), ..along_time.clone() };
+    let error = refusal(&files, &in_v2).to_string();
+    assert!(error.contains("write documents of v3"), "{error}");
+    // The chunk of another file than the last must not reach beyond its end.
+    let files: Vec<String> = files.into_iter().rev().collect();
+    let error = refusal(&files, &along_time).to_string();
+    assert!(error.contains("do not line up") && !error.contains("documents of v3"), "{error}");
+}
+
 #[test]
 fn chunks_are_divided_along_their_outermost_axis_only() {
     let dir = tempfile::tempdir().unwrap();
@@ -494,11 +530,16 @@ fn chunks_are_divided_along_their_outermost_axis_only() {
         (0..60_000).chain(120_000..160_000).chain(60_000..120_000).chain(160_000..200_000);
     let files = counted(dir.path(), "one", columns, &shapes(1), (|array| array, number));
     let (elements, references) = joined_elements::<i64>(&files, &path);
-    assert!(elements.into_iter().eq(expected));
+    assert!(elements.into_iter().eq(expected.clone()));
     assert_eq!(references, 10);
+    // Chunks of several rows stay as they are, and v2 cannot say their lengths.
     let files = counted(dir.path(), "two", columns, &shapes(2), (|array| array, number));
-    let along_time = JoinOptions { axis: Some("time".to_owned()), ..JoinOptions::default() };
-    let error = refusal(&files, &along_time).to_string();
+    let (elements, references) = joined_elements::<i64>(&files, &path);
+    assert!(elements.into_iter().eq(expected));
+    assert_eq!(references, 2);
+    let dialect = Some(Dialect::V2);
+    let in_v2 = JoinOptions { axis: Some("time".to_owned()), dialect, ..JoinOptions::default() };
+    let error = refusal(&files, &in_v2).to_string();
     assert!(error.contains("chunks of 2 × 40000, expected 2 × 60000"), "{error}");
 }
 
@@ -518,8 +559,9 @@ fn small_arrays_are_inlined_along_any_axis() {
     let plain: Change = |array| array;
     let text = |n: u64| "x".repeat(n as usize);
     let files = counted(dir.path(), "texts", columns, &shapes, (plain, text));
-    let along_time = JoinOptions { axis: Some("time".to_owned()), ..JoinOptions::default() };
-    let error = refusal(&files, &along_time).to_string();
+    let dialect = Some(Dialect::V2);
+    let in_v2 = JoinOptions { axis: Some("time".to_owned()), dialect, ..JoinOptions::default() };
+    let error = refusal(&files, &in_v2).to_string();
     assert!(error.contains("its chunks do not line up along `time`"), "{error}");
     let rows = [([3, 2], [3, 2]), ([2, 2], [2, 2])];
     let files = counted(dir.path(), "rows", ["time", "y"], &rows, (plain, text));

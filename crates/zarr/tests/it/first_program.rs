@@ -81,7 +81,7 @@ fn a_group_is_refreshed() -> Result<()> {
 fn texts_of_fixed_length_are_strings() -> Result<()> {
     let hierarchy = zarr::create("memory://first-fixed-text", Dialect::V2)?;
     let texts = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-    for (name, most) in [("<U5", "U5"), (">U5", "U5"), ("|S5", "S5")] {
+    for (name, most) in [("<U5", "U5"), (">U5", "U5"), ("|S5", "|S5")] {
         let names = hierarchy.create_array(name).shape([3]).chunks([2]).data_type_named(name);
         let names = names.create()?;
         names.write(0..2, &texts(&["tas", "groß"]))?;

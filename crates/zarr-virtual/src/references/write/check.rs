@@ -71,11 +71,14 @@ impl Joined {
         }
         let step = chunks.div_ceil(MAX_CHECKED_CHUNKS).max(1);
         let (mut number, mut begin, mut compared) = (0, 0, 0);
-        for input in inputs {
+        // Times that were converted are written as they were read.
+        let is_converted = self.converted.contains(path);
+        for (place, input) in inputs.iter().enumerate() {
             let array = input.array(path)?;
             let end = number + count_of_chunks(array);
             // Chunks are counted off only where one of them is compared.
-            if number.next_multiple_of(step) < end || end == chunks {
+            let is_compared = place == 0 || !is_converted;
+            if is_compared && (number.next_multiple_of(step) < end || end == chunks) {
                 for (number, chunk) in (number..).zip(array.chunks(..)?) {
                     if number.is_multiple_of(step) || number + 1 == chunks {
                         self.check_chunk(written, input, &chunk, axis.map(|axis| (axis, begin)))?;

@@ -107,12 +107,18 @@ impl<'t> ChunkWriter<'t> {
         Ok(())
     }
 
-    /// Adds all elements of an array in several files as one inlined chunk.
-    pub fn add_elements(&mut self, arrays: &[&Array], axis: usize) -> Result<()> {
+    /// Adds all elements of an array in several files as one inlined chunk. `read` reads those of the file of a number as
+    /// little-endian bytes.
+    pub fn add_elements(
+        &mut self,
+        arrays: &[&Array],
+        axis: usize,
+        read: impl Fn(usize) -> Result<Vec<u8>>,
+    ) -> Result<()> {
         let metadata = arrays[0].metadata();
         let mut parts = Vec::with_capacity(arrays.len());
-        for array in arrays {
-            parts.push(array.read_le_bytes(..)?);
+        for number in 0..arrays.len() {
+            parts.push(read(number)?);
         }
         let count: u64 = arrays.iter().map(|array| array.len()).sum();
         if count == 0 {

@@ -1,6 +1,6 @@
 //! Checks that files can be joined: all but the joined dimension is the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use zarr_core::codec::CodecSpec;
 use zarr_core::data_type::{Repr, Scalar};
@@ -28,15 +28,25 @@ const EFFORT: [&str; 2] = ["level", "clevel"];
 /// The most bytes of an array that are compared at a time.
 const MAX_COMPARED_BYTES: u64 = 64 << 20;
 
-/// Checks that `other` has the arrays of `first`, the same but along `dimension`. Arrays without that dimension have the
+/// How files are compared.
+pub(super) struct How<'a> {
+    /// The dimension along which they are joined.
+    pub dimension: Option<&'a str>,
+    /// Whether elements are compared.
+    pub verify: bool,
+    /// The paths of arrays whose times are converted.
+    pub converted: &'a BTreeSet<String>,
+}
+
+/// Checks that `other` has the arrays of `first`, the same but along the joined dimension. Arrays without that dimension have the
 /// same elements, which is only checked with `verify`; those whose elements cannot be read are added to `unreadable`.
 pub(super) fn check(
     first: &Input,
     other: &Input,
-    dimension: Option<&str>,
-    verify: bool,
+    how: &How<'_>,
     unreadable: &mut BTreeMap<String, String>,
 ) -> Result<()> {
+    let How { dimension, verify, converted } = *how;
     check_nodes(first, other)?;
     check_nodes(other, first)?;
     let mut differences = Vec::new();
@@ -48,7 +58,9 @@ pub(super) fn check(
         };
         let has_axis = axis.is_some();
         for difference in self::differences(&array.metadata(), &same.metadata(), axis) {
-            differences.push((path, has_axis, difference));
+            if !(difference.is_converted && converted.contains(path)) {
+                differences.push((path, has_axis, difference));
+            }
         }
     }
     if let Some((path, has_axis, difference)) = differences.first() {
@@ -62,6 +74,15 @@ pub(super) fn check(
         };
         // `zarr append` takes the dataset only if it can convert all of it.
         let can_append = differences.iter().all(|(_, _, difference)| difference.is_converted);
+        let are_times = are_times_of_one_calendar(
+            &first.arrays[*path].metadata(),
+            &other.array(path)?.metadata(),
+        );
+        let convert = if *has_axis && are_times && difference.is_converted {
+            "convert its times to those of the first file with `--decode-times`, or "
+        } else {
+            ""
+        };
         let instead = match dimension {
             Some(name) if *has_axis && can_append => format!(
                 ", or copy the first file with `zarr copy`, and append the others with `zarr append --axis {name}`, which converts \
@@ -70,7 +91,7 @@ pub(super) fn check(
             _ => String::new(),
         };
         return Err(refused(format!(
-            "{path} differs between {} and {}: {what}; leave it out with {leave_out}{instead}",
+            "{path} differs between {} and {}: {what}; {convert}leave it out with {leave_out}{instead}",
             first.name, other.name
         )));
     }
@@ -178,6 +199,44 @@ fn differences(a: &ArrayMetadata, b: &ArrayMetadata, axis: Option<usize>) -> Vec
 /// Whether the elements are floats.
 fn is_float(metadata: &ArrayMetadata) -> bool {
     matches!(metadata.data_type.repr(), Some(Repr::Scalar(Scalar::Float(_))))
+}
+
+/// The paths of arrays along a dimension whose times count otherwise in one of the files, and of their bounds.
+pub(super) fn other_times(inputs: &[Input], dimension: &str) -> Result<BTreeSet<String>> {
+    let [first, others @ ..] = inputs else { return Ok(BTreeSet::new()) };
+    let mut found = BTreeSet::new();
+    for (path, array) in &first.arrays {
+        let metadata = array.metadata();
+        if axis::position(&metadata, dimension, path)?.is_none() {
+            continue;
+        }
+        let owner = if is_time(&metadata) { Some(path) } else { owner_of_bounds(first, path) };
+        let Some(owner) = owner else { continue };
+        for other in others {
+            let of_first = first.array(owner)?.metadata();
+            let Some(of_other) = other.arrays.get(owner) else { continue };
+            let is_other_type =
+                other.arrays.get(path).is_some_and(|same| same.data_type() != metadata.data_type);
+            if have_other_meanings(&of_first, &of_other.metadata()) || is_other_type {
+                found.insert(path.clone());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The path of the array of times whose bounds an array holds (CF 7.1): they are in its units, which they need not repeat.
+fn owner_of_bounds<'a>(input: &'a Input, path: &str) -> Option<&'a String> {
+    let (folder, name) = path.rsplit_once('/')?;
+    let owner = input.arrays.iter().find(|(owner, array)| {
+        let attributes = array.attributes();
+        let is_named =
+            |attribute: &str| attributes.get(attribute).and_then(Json::as_str) == Some(name);
+        owner.rsplit_once('/').is_some_and(|(of_owner, _)| of_owner == folder)
+            && (is_named("bounds") || is_named("climatology"))
+            && is_time(&array.metadata())
+    });
+    owner.map(|(owner, _)| owner)
 }
 
 /// Whether equal numbers mean something else in two arrays.

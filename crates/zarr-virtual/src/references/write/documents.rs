@@ -5,7 +5,7 @@ use std::sync::Arc;
 use zarr_core::codec::CodecSpec;
 use zarr_core::data_type::{DataType, Repr};
 use zarr_core::format::of_dialect;
-use zarr_core::grid::RegularGrid;
+use zarr_core::grid::{RectilinearGrid, RegularGrid};
 use zarr_core::store::StoreKey;
 use zarr_core::{
     ArrayMetadata, Dialect, GroupMetadata, Json, MetadataError, NodeMetadata, NodePath, Object,
@@ -20,6 +20,8 @@ pub(super) enum Change {
     None,
     /// The shape, and that of its chunks.
     Chunks { shape: Vec<u64>, chunks: Vec<u64> },
+    /// The shape, and the lengths of its chunks along each axis, as a rectilinear grid has them.
+    Rectilinear { shape: Vec<u64>, chunk_shapes: Vec<Json> },
     /// The shape; all elements are one chunk, without compression.
     Inlined { shape: Vec<u64>, data_type: DataType },
 }
@@ -42,6 +44,16 @@ pub(super) fn array(key: &StoreKey, text: &[u8], change: &Change) -> Result<Stri
     let (shape, chunks) = match change {
         Change::None => return Ok(Json::from(document).to_string()),
         Change::Chunks { shape, chunks } => (shape, chunks.clone()),
+        Change::Rectilinear { shape, chunk_shapes } => {
+            let configuration = Object::new().with("kind", "inline");
+            let configuration =
+                configuration.with("chunk_shapes", Json::Array(chunk_shapes.clone()));
+            let grid =
+                Object::new().with("name", "rectilinear").with("configuration", configuration);
+            document.insert("shape", shape.clone());
+            document.insert("chunk_grid", grid);
+            return Ok(Json::from(document).to_string());
+        }
         Change::Inlined { shape, data_type } => {
             if is_v3 {
                 document.insert("codecs", Json::Array(vec![plain_codec(data_type)]));
@@ -76,6 +88,11 @@ pub(super) fn converted(
     let (shape, chunks) = match change {
         Change::None => return metadata.converted_to(to, registry),
         Change::Chunks { shape, chunks } => (shape, chunks.clone()),
+        Change::Rectilinear { shape, chunk_shapes } => {
+            metadata.grid = Some(Arc::new(RectilinearGrid::new(chunk_shapes, shape)?));
+            metadata.shape.clone_from(shape);
+            return metadata.converted_to(to, registry);
+        }
         Change::Inlined { shape, data_type } => {
             let chunks = whole(shape);
             metadata.codecs = match data_type {

@@ -1,7 +1,7 @@
 //! How the chunks of an array in several files become those of one array.
 
 use zarr_core::data_type::{DataType, Repr};
-use zarr_core::{Array, ArrayMetadata, Result};
+use zarr_core::{Array, ArrayMetadata, Json, Result};
 
 use super::axis::is_coordinate;
 use super::input::Input;
@@ -24,6 +24,8 @@ pub(super) enum Layout {
     AsStored(Vec<u64>),
     /// Chunks without compression are divided into ones of this shape.
     Divided { chunks: Vec<u64>, row_bytes: u64 },
+    /// As they are stored, in chunks of these lengths along each axis, as a rectilinear grid says them.
+    Rectilinear(Vec<Json>),
     /// All elements are one chunk in the reference file.
     Inlined,
 }
@@ -41,13 +43,21 @@ pub(super) fn joined_shape(arrays: &[&Array], axis: usize, path: &str) -> Result
     Ok(shape)
 }
 
+/// What is asked of the chunks of a joined array.
+pub(super) struct Wish {
+    /// Whether its elements are converted, so that they cannot stay in the files.
+    pub is_converted: bool,
+    /// Whether its document can say that chunks have different lengths.
+    pub may_be_rectilinear: bool,
+}
+
 /// How the chunks of an array are joined along an axis, whose dimension is called `name`.
 pub(super) fn choose(
     inputs: &[Input],
     arrays: &[&Array],
     path: &str,
-    axis: usize,
-    name: &str,
+    (axis, name): (usize, &str),
+    wish: &Wish,
 ) -> Result<Layout> {
     let all: Vec<_> = arrays.iter().map(|array| array.metadata()).collect();
     let shape = joined_shape(arrays, axis, path)?;
@@ -56,10 +66,17 @@ pub(super) fn choose(
     let is_at_most = |limit| may_be_inlined && bytes.is_some_and(|bytes| bytes <= limit);
     // One chunk for each file would be many small ones.
     let is_coordinate = is_coordinate(path, &all[0], name);
-    if is_coordinate && is_at_most(MAX_COORDINATE_BYTES)
+    if (is_coordinate || wish.is_converted) && is_at_most(MAX_COORDINATE_BYTES)
         || shape.len() == 1 && is_at_most(MAX_INLINED_BYTES)
     {
         return Ok(Layout::Inlined);
+    }
+    if wish.is_converted {
+        return Err(refused(format!(
+            "{path}: its times cannot be converted: {} bytes of {} do not go into the reference file; leave it out with `--exclude {path}`",
+            bytes.unwrap_or(u64::MAX),
+            all[0].data_type
+        )));
     }
     // Files without elements have no chunks.
     let stored: Vec<usize> = (0..all.len()).filter(|n| all[*n].shape[axis] > 0).collect();
@@ -81,11 +98,83 @@ pub(super) fn choose(
     if let Some(layout) = divided(&with_elements, &shape, axis) {
         return Ok(layout);
     }
+    let rectilinear = rectilinear(&with_elements, axis);
+    if wish.may_be_rectilinear
+        && let Some(chunk_shapes) = rectilinear
+    {
+        return Ok(Layout::Rectilinear(chunk_shapes));
+    }
+    let other_format = if rectilinear.is_some() {
+        "write documents of v3, which can say that chunks have different lengths, or "
+    } else {
+        ""
+    };
     Err(refused(format!(
         "{path}: its chunks do not line up along `{name}`: {found}; each file but the last must have a multiple of the same \
-         chunk length; leave the array out with `--exclude {path}`, or copy the first file with `zarr copy --chunks`, and append \
-         the others with `zarr append --axis {name}`"
+         chunk length; {other_format}leave the array out with `--exclude {path}`, or copy the first file with `zarr copy --chunks`, and \
+         append the others with `zarr append --axis {name}`"
     )))
+}
+
+/// The lengths of the chunks along each axis, one after the other in all files; `None` if a chunk other than the last reaches beyond the
+/// end of its file, or if the chunks differ along another axis.
+fn rectilinear(all: &[&ArrayMetadata], axis: usize) -> Option<Vec<Json>> {
+    let first = all.first()?;
+    if first.shards.is_some() {
+        return None;
+    }
+    let mut joined = Vec::new();
+    for (number, metadata) in all.iter().enumerate() {
+        let is_last = number + 1 == all.len();
+        joined.extend(lengths(metadata, axis, is_last)?);
+        for other in (0..first.shape.len()).filter(|other| *other != axis) {
+            if lengths(metadata, other, true)? != lengths(first, other, true)? {
+                return None;
+            }
+        }
+    }
+    let mut chunk_shapes = Vec::with_capacity(first.shape.len());
+    for other in 0..first.shape.len() {
+        let lengths = if other == axis { joined.clone() } else { lengths(first, other, true)? };
+        chunk_shapes.push(in_runs(&lengths));
+    }
+    Some(chunk_shapes)
+}
+
+/// The lengths of the chunks along an axis, of which the last may reach beyond its end, if `may_exceed`.
+fn lengths(metadata: &ArrayMetadata, axis: usize, may_exceed: bool) -> Option<Vec<u64>> {
+    let grid = metadata.grid.as_ref()?;
+    let len = metadata.shape[axis];
+    let count = grid.count(axis, len);
+    if count > MAX_CHUNKS {
+        return None;
+    }
+    let mut lengths = Vec::new();
+    for ordinal in 0..count {
+        let span = grid.span(axis, ordinal);
+        let exceeds = span.start.checked_add(span.len)? > len;
+        if span.before > 0 || exceeds && !may_exceed {
+            return None;
+        }
+        lengths.push(span.len);
+    }
+    Some(lengths)
+}
+
+/// Lengths as a rectilinear grid writes them: several equal ones are `[length, count]`.
+fn in_runs(lengths: &[u64]) -> Json {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for &length in lengths {
+        match runs.last_mut() {
+            Some((last, count)) if *last == length => *count += 1,
+            _ => runs.push((length, 1)),
+        }
+    }
+    let run = |(length, count): (u64, u64)| match count {
+        1 => Json::from(length),
+        _ => Json::from(&[length, count][..]),
+    };
+    runs.into_iter().map(run).collect()
 }
 
 /// Why the chunks of an array cannot stand beside those of the first, if so.

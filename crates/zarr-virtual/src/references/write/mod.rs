@@ -13,7 +13,9 @@ mod layout;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use zarr_core::store::StoreKey;
 use zarr_core::{
@@ -36,6 +38,31 @@ pub const DEFAULT_INLINE_BYTES: u64 = 500;
 /// Codecs that are this project's, or that zarr-python knows only with other packages.
 const UNUSUAL_CODECS: [&str; 3] = ["hdf5.lz4", "hdf5.bitshuffle", "imagecodecs_lzf"];
 
+/// The arrays of a file by their paths.
+pub type Arrays = BTreeMap<String, Array>;
+
+/// Reads times of one file in the units and the type of another.
+#[derive(Clone)]
+pub struct ConvertTimes(Arc<ConvertFn>);
+
+type ConvertFn = dyn Fn(&Array, &Arrays, &Array, &Arrays) -> Result<Vec<u8>> + Send + Sync;
+
+impl ConvertTimes {
+    /// `convert(times, arrays, of_first, arrays_of_first)` returns all elements of `times`, which is one of `arrays`, as native bytes
+    /// of the type of `of_first`, in the units that it has, or that the array has of which it holds the bounds.
+    pub fn new(
+        convert: impl Fn(&Array, &Arrays, &Array, &Arrays) -> Result<Vec<u8>> + Send + Sync + 'static,
+    ) -> ConvertTimes {
+        ConvertTimes(Arc::new(convert))
+    }
+}
+
+impl fmt::Debug for ConvertTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ConvertTimes")
+    }
+}
+
 /// How files are joined.
 #[derive(Clone, Debug)]
 pub struct JoinOptions {
@@ -49,6 +76,9 @@ pub struct JoinOptions {
     pub exclude: Vec<String>,
     /// Whether the elements of arrays without the joined dimension must be equal in all files.
     pub verify: bool,
+    /// How times that count from other dates are converted to those of the first file; `None` to refuse them. Converted times are
+    /// written into the reference file.
+    pub convert_times: Option<ConvertTimes>,
 }
 
 impl Default for JoinOptions {
@@ -59,6 +89,7 @@ impl Default for JoinOptions {
             dialect: None,
             exclude: Vec::new(),
             verify: true,
+            convert_times: None,
         }
     }
 }
@@ -70,6 +101,8 @@ pub struct Joined {
     dialect: Option<Dialect>,
     /// The files, which [`Joined::verify`] compares with the references.
     inputs: Vec<Input>,
+    /// The paths of arrays whose times are converted to those of the first file.
+    converted: BTreeSet<String>,
     /// The paths of the arrays, each with its joined axis.
     written: Vec<(String, Option<usize>)>,
     /// The dimension along which several files were joined.
@@ -100,9 +133,18 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
         return Err(refused("no files to refer to".to_owned()));
     }
     let axis = axis::choose(&inputs, options.axis.as_deref())?;
+    let converted = match (&axis, &options.convert_times) {
+        (Some(dimension), Some(_)) => compare::other_times(&inputs, dimension)?,
+        _ => BTreeSet::new(),
+    };
     let mut unreadable = BTreeMap::new();
     for other in &inputs[1..] {
-        compare::check(&inputs[0], other, axis.as_deref(), options.verify, &mut unreadable)?;
+        let how = compare::How {
+            dimension: axis.as_deref(),
+            verify: options.verify,
+            converted: &converted,
+        };
+        compare::check(&inputs[0], other, &how, &mut unreadable)?;
     }
     lost.extend(leave_out(&mut inputs, unreadable));
     let first = &inputs[0];
@@ -110,6 +152,7 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
         table: Table::default(),
         dialect: options.dialect,
         inputs: Vec::new(),
+        converted,
         written: Vec::new(),
         axis,
         arrays: first.arrays.len(),
@@ -121,7 +164,7 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
         joined.add_group(first, path)?;
     }
     for path in first.arrays.keys() {
-        joined.add_array(&inputs, path, options.inline)?;
+        joined.add_array(&inputs, path, options)?;
     }
     joined.inputs = inputs;
     Ok(joined)
@@ -188,6 +231,16 @@ fn leave_out_excluded(inputs: &mut [Input], excluded: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Native elements as little-endian ones.
+fn to_little_endian(mut elements: Vec<u8>, array: &Array) -> Vec<u8> {
+    if cfg!(target_endian = "big")
+        && let Some(scalar) = array.data_type().scalar()
+    {
+        elements.chunks_exact_mut(scalar.size()).for_each(<[u8]>::reverse);
+    }
+    elements
+}
+
 impl Joined {
     fn add_group(&mut self, first: &Input, path: &str) -> Result<()> {
         let Some(dialect) = self.dialect.filter(|to| *to != first.hierarchy.dialect()) else {
@@ -202,8 +255,8 @@ impl Joined {
     }
 
     /// Adds an array, or notes why it cannot be read in place, which may be known only when its chunks are looked for.
-    fn add_array(&mut self, inputs: &[Input], path: &str, inline: u64) -> Result<()> {
-        let Err(error) = self.add_readable_array(inputs, path, inline) else { return Ok(()) };
+    fn add_array(&mut self, inputs: &[Input], path: &str, options: &JoinOptions) -> Result<()> {
+        let Err(error) = self.add_readable_array(inputs, path, options) else { return Ok(()) };
         let Some(why) = why_unreadable(&error) else { return Err(error) };
         self.table.remove_chunks(path);
         self.written.pop_if(|(last, _)| last == path);
@@ -212,21 +265,35 @@ impl Joined {
         Ok(())
     }
 
-    fn add_readable_array(&mut self, inputs: &[Input], path: &str, inline: u64) -> Result<()> {
+    fn add_readable_array(
+        &mut self,
+        inputs: &[Input],
+        path: &str,
+        options: &JoinOptions,
+    ) -> Result<()> {
         let arrays = inputs.iter().map(|input| input.array(path)).collect::<Result<Vec<_>>>()?;
         let first = arrays[0].metadata();
         let axis = match &self.axis {
             Some(name) => axis::position(&first, name, path)?,
             None => None,
         };
+        let dialect = self.dialect.unwrap_or_else(|| inputs[0].hierarchy.dialect());
+        let wish = layout::Wish {
+            is_converted: self.converted.contains(path),
+            may_be_rectilinear: dialect == Dialect::V3,
+        };
         let layout = match (&self.axis, axis) {
-            (Some(name), Some(axis)) => layout::choose(inputs, &arrays, path, axis, name)?,
+            (Some(name), Some(axis)) => layout::choose(inputs, &arrays, path, (axis, name), &wish)?,
             _ => Layout::OfFirst,
         };
         let change = match (&layout, axis) {
             (Layout::AsStored(chunks) | Layout::Divided { chunks, .. }, Some(axis)) => {
                 let shape = layout::joined_shape(&arrays, axis, path)?;
                 Change::Chunks { shape, chunks: chunks.clone() }
+            }
+            (Layout::Rectilinear(chunk_shapes), Some(axis)) => {
+                let shape = layout::joined_shape(&arrays, axis, path)?;
+                Change::Rectilinear { shape, chunk_shapes: chunk_shapes.clone() }
             }
             (Layout::Inlined, Some(axis)) => {
                 let shape = layout::joined_shape(&arrays, axis, path)?;
@@ -248,8 +315,9 @@ impl Joined {
             },
         };
 
-        let mut writer = ChunkWriter::new(&mut self.table, path, keys, inline);
+        let mut writer = ChunkWriter::new(&mut self.table, path, keys, options.inline);
         let mut begin = 0;
+        let mut chunks_before = 0;
         for (input, array) in inputs.iter().zip(&arrays) {
             match (&layout, axis) {
                 (Layout::AsStored(chunks), Some(axis)) => {
@@ -262,8 +330,23 @@ impl Joined {
                     writer.add_divided(input, array, &pieces)?;
                     begin += array.shape()[axis];
                 }
+                (Layout::Rectilinear(_), Some(axis)) => {
+                    writer.add_stored(input, array, Some((axis, chunks_before)))?;
+                    let metadata = array.metadata();
+                    let count =
+                        metadata.grid.as_ref().map(|grid| grid.count(axis, metadata.shape[axis]));
+                    chunks_before += count.unwrap_or(0);
+                }
                 (Layout::Inlined, Some(axis)) => {
-                    writer.add_elements(&arrays, axis)?;
+                    writer.add_elements(&arrays, axis, |number| match &options.convert_times {
+                        Some(convert) if number > 0 && wish.is_converted => {
+                            let (of, first) = (&inputs[number], &inputs[0]);
+                            let times =
+                                convert.0(arrays[number], &of.arrays, arrays[0], &first.arrays)?;
+                            Ok(to_little_endian(times, arrays[0]))
+                        }
+                        _ => arrays[number].read_le_bytes(..),
+                    })?;
                     break;
                 }
                 _ => {
@@ -276,7 +359,7 @@ impl Joined {
         self.written.push((path.to_owned(), axis));
 
         if !matches!(layout, Layout::Inlined) {
-            self.note(path, arrays[0]);
+            self.note(path, arrays[0], matches!(layout, Layout::Rectilinear(_)));
         }
         let Some(to) = to else {
             for (key, text) in inputs[0].documents(path)? {
@@ -300,7 +383,7 @@ impl Joined {
     }
 
     /// Notes what of an array other programs may not know.
-    fn note(&mut self, path: &str, array: &Array) {
+    fn note(&mut self, path: &str, array: &Array, has_other_lengths: bool) {
         let metadata = array.metadata();
         for codec in &metadata.codecs {
             if UNUSUAL_CODECS.contains(&codec.name.as_str()) {
@@ -308,10 +391,15 @@ impl Joined {
                 self.notes.push(format!("{path}: zarr-python does not have its codec `{name}`"));
             }
         }
-        if metadata.chunk_shape().is_none() {
-            let why = "its last chunk is shorter than the others (a rectilinear grid), which few programs read";
-            self.notes.push(format!("{path}: {why}"));
-        }
+        let difference = if has_other_lengths {
+            "its chunks have different lengths"
+        } else if metadata.chunk_shape().is_none() {
+            "its last chunk is shorter than the others"
+        } else {
+            return;
+        };
+        self.notes
+            .push(format!("{path}: {difference} (a rectilinear grid), which few programs read"));
     }
 
     /// Closes the files, of which indices may be in memory. Only [`Joined::verify`] reads from them; it then compares nothing.
