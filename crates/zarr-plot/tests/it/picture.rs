@@ -199,7 +199,7 @@ fn channels_have_windows_that_can_be_chosen() {
     let unknown =
         Style { choices: vec![ChannelChoice::window("x=0:1").unwrap()], ..Style::default() };
     let why = subject.show(&view, &unknown, None).unwrap_err().to_string();
-    assert_eq!(why, "no channel `x`; there are 0 to 1, with the labels `a`, `b`");
+    assert_eq!(why, "no channel `x`; expected 0 to 1, with the labels `a`, `b`");
     // Alone, by a colour map, it keeps what the image declares.
     let style = Style { map: Some("gray".parse().unwrap()), ..Style::default() };
     let alone = subject.show(&view.at(0, 0), &style, None).unwrap();
@@ -349,5 +349,5 @@ fn what_is_no_number_is_refused() {
     let why = slice(&complex, &Meaning::raw(&complex), &view(&complex), None, None)
         .unwrap_err()
         .to_string();
-    assert!(why.contains("elements of complex64 are not real numbers"), "{why}");
+    assert!(why.contains("cannot draw elements of type complex64, only real numbers"), "{why}");
 }

@@ -211,7 +211,7 @@ fn parts_and_further_levels_are_those_of_the_whole() {
         plan_pyramid(&root, &options).unwrap().run_part(part, &options).unwrap();
     }
     let early = plan_pyramid(&root, &options).unwrap().finish(&options).unwrap_err();
-    assert!(early.to_string().contains("not all is made"), "{early}");
+    assert!(early.to_string().contains("unfinished levels below"), "{early}");
     assert_eq!(parts.root().unwrap().attributes().get("multiscales"), None);
     assert_eq!(parts.node("1").unwrap_err().kind(), ErrorKind::NotFound);
     plan_pyramid(&root, &options).unwrap().run_part(1, &options).unwrap();

@@ -555,7 +555,7 @@ fn threads_parts_and_memory_change_no_bit() {
                     plan_pyramid(&group, &options).unwrap().run_part(part, &options).unwrap();
                 }
                 let early = plan_pyramid(&group, &options).unwrap().finish(&options).unwrap_err();
-                assert!(early.to_string().contains("not all is made"), "{early}");
+                assert!(early.to_string().contains("unfinished levels below"), "{early}");
                 assert_eq!(datasets(&group).len(), 1);
                 assert_eq!(parts, 5);
                 plan_pyramid(&group, &options).unwrap().run_part(1, &options).unwrap();
@@ -889,7 +889,7 @@ fn a_part_whose_chunks_are_gone_is_made_again() {
             }
             let finish = || plan_pyramid(&group, &options).unwrap().finish(&options);
             let refused = finish().unwrap_err();
-            assert!(refused.to_string().contains("not all is made"), "{place}: {refused}");
+            assert!(refused.to_string().contains("unfinished levels below"), "{place}: {refused}");
             make(0).unwrap();
             make(1).unwrap();
             finish().unwrap();

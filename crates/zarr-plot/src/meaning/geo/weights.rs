@@ -48,7 +48,7 @@ pub fn area_weights(axes: &[Axis]) -> Result<AreaWeights> {
         .iter()
         .map(|degrees| {
             // Poles that were stored as float32 may be a little beyond 90.
-            if degrees.abs() > 90.001 {
+            if degrees.is_nan() || degrees.abs() > 90.001 {
                 return f64::NAN;
             }
             // Rounding makes the cosine of a pole a little less than 0.
