@@ -50,6 +50,7 @@ pub fn refs(
         dialect: asked.to.as_deref().map(open::dialect).transpose()?,
         exclude: asked.exclude,
         verify: asked.verify,
+        ..JoinOptions::default()
     };
     let open_options = origin.options();
     let made = Reporter::new(None).run(py, move |_| {

@@ -288,4 +288,5 @@ REPLACED = (
     "erase it first, or create with `overwrite(true)`",
     "`locking(false)`",
     "read with `MissingChunks::Fill`",
+    "a store needs `Capabilities::swap` for that",
 )

@@ -589,6 +589,10 @@ def test_references_that_cannot_be_are_refused(tmp_path):
     assert chunk.read_bytes() == before
     with pytest.raises(ValueError, match='`to` must be "v2" or "v3"'):
         zarrkit.refs(sources, to="draft-2020")
+    zarrkit.open(tmp_path / "jan.zarr", mode="r+")["time"].attrs["units"] = "days since 2001-01-01"
+    zarrkit.open(tmp_path / "feb.zarr", mode="r+")["time"].attrs["units"] = "days since 2001-02-01"
+    with pytest.raises(ValueError, match="option decode-times"):
+        zarrkit.refs(sources)
     with pytest.raises(ValueError, match="no array of"):
         zarrkit.refs(sources, axis="depth")
     with pytest.raises(FileNotFoundError):
