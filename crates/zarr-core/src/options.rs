@@ -61,7 +61,7 @@ pub struct Options {
     pub index_memory: Option<u64>,
     /// The most bytes of memory for decoded chunks, and inner chunks of shards, that the handles of a hierarchy keep together;
     /// 0, the default, for none. Before it uses one, a read asks the store whether its object is unchanged. Chunks of more than
-    /// a quarter of this, and of variable-length elements, are not kept.
+    /// a quarter of this, and of variable-length elements, are not kept; nor is what one read of more than this has read.
     pub chunk_cache: u64,
     /// How many rows of chunks along the first axis are read ahead, into the cache of decoded chunks; 0, the default, for none. It
     /// begins once a read starts where the one before it ended, and is the same along the other axes. A thread

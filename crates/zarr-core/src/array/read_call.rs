@@ -53,7 +53,9 @@ impl<'a> ReadCall<'a> {
                 chunk_projections(grid, shape, part).count()
             });
             let (any_found, any_missing) = (AtomicBool::new(false), AtomicBool::new(false));
-            let reader = Reader::new(self.store, layout, *span, var_buffer);
+            let lengths = part.lengths();
+            let bytes = lengths.iter().fold(span.size as u64, |n, len| n.saturating_mul(*len));
+            let reader = Reader::for_bytes(bytes, self.store, layout, *span, var_buffer);
             let read = reader
                 .read(part, &mut out, &|projection, found| {
                     let which = if found { &any_found } else { &any_missing };

@@ -57,6 +57,29 @@ fn cases() -> impl Iterator<Item = (Arc<dyn Store>, Dialect, bool)> {
     dialects.into_iter().flat_map(|(dialect, sharded)| stores().map(|s| (s, dialect, sharded)))
 }
 
+/// A read of more than the cache holds leaves what is kept: all of the array has 128 KiB, the cache 96, a chunk 2.
+#[test]
+fn a_read_of_more_than_the_cache_leaves_what_is_kept() {
+    for (store, dialect, sharded) in cases() {
+        let elements = create(store.clone(), dialect, sharded);
+        let (array, _, counters) = open(&store, 96 << 10);
+        let corner: Vec<i32> = array.read((0..8, 0..8, 0..8)).expect("read");
+        let all: Vec<i32> = array.read(..).expect("read");
+        assert!(all == elements, "{dialect:?}, sharded: {sharded}");
+        counters.take();
+        let again: Vec<i32> = array.read((0..8, 0..8, 0..8)).expect("read");
+        assert!(corner == again);
+        // Whether the chunk is unchanged is asked, and none of its bytes.
+        let most = 0;
+        let bytes = counters.total().bytes;
+        assert!(bytes <= most, "{bytes} bytes, {dialect:?}, sharded: {sharded}");
+        let last: Vec<i32> = array.read((24.., 24.., 24..)).expect("read");
+        assert_eq!(last.last(), elements.last());
+        let read = counters.total().bytes - bytes;
+        assert!(read > 0, "all of it is not kept: {dialect:?}, sharded: {sharded}");
+    }
+}
+
 /// All planes along one axis: each chunk's bytes come from the store once; without the cache eight times.
 #[test]
 fn planes_decode_each_chunk_once() {

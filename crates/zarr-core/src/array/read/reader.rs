@@ -67,7 +67,7 @@ enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn new(store: ChunkStore<'a>, layout: &'a ChunkLayout) -> Source<'a> {
+    fn new(store: ChunkStore<'a>, layout: &'a ChunkLayout, uses_cache: bool) -> Source<'a> {
         let cheap_local = store.local().filter(|store| store.capabilities().cheap_ranges);
         let local = cheap_local.map(|blocking| LocalSource {
             store: store.store(),
@@ -75,7 +75,7 @@ impl<'a> Source<'a> {
             options: store.options,
         });
         let remote = RemoteSource { store: store.store(), options: store.options };
-        match (store.cache(), local) {
+        match (store.cache().filter(|_| uses_cache), local) {
             (None, Some(local)) => Source::Local(local),
             (None, None) => Source::Remote(remote),
             (Some(cache), local) => {
@@ -132,9 +132,34 @@ impl<'a> Reader<'a> {
         span: FieldBytes,
         var_buffer: Option<&'a Arc<VarBuffer>>,
     ) -> Reader<'a> {
+        Reader::of_source(store, layout, span, var_buffer, Source::new(store, layout, true))
+    }
+
+    /// A reader for so many bytes of elements. More than the cache of decoded chunks holds would only push out what it keeps, and be
+    /// copied once more: they are decoded straight to their place. What is read ahead is looked for in the cache, however.
+    #[inline]
+    pub fn for_bytes(
+        bytes: u64,
+        store: ChunkStore<'a>,
+        layout: &'a ChunkLayout,
+        span: FieldBytes,
+        var_buffer: Option<&'a Arc<VarBuffer>>,
+    ) -> Reader<'a> {
+        let uses_cache = bytes <= store.options.chunk_cache || store.options.read_ahead > 0;
+        Reader::of_source(store, layout, span, var_buffer, Source::new(store, layout, uses_cache))
+    }
+
+    #[inline]
+    fn of_source(
+        store: ChunkStore<'a>,
+        layout: &'a ChunkLayout,
+        span: FieldBytes,
+        var_buffer: Option<&'a Arc<VarBuffer>>,
+        source: Source<'a>,
+    ) -> Reader<'a> {
         let local = store.local().map(|store| &**store);
         let decoding = Decoding { layout, options: store.options, span };
-        Reader { store, decoding, local, source: Source::new(store, layout), var_buffer }
+        Reader { store, decoding, local, source, var_buffer }
     }
 
     /// Reads a part of the array into native elements, in memory with any strides that has the shape of the part and knows the
