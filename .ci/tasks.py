@@ -417,14 +417,21 @@ def crate_counts():
         sys.exit("\n".join(wrong))
 
 
-@step("run", "page_modules", "debian", shows=r"^the page: ", beside="test")
+@step("run", "page_modules", "peers", "python", "debian", shows=r"^the page: ", beside="test")
 def page():
     """The page of `zarr serve` in Chromium, and its modules in Node. Screenshots are in scratch/page."""
     home = CONFORMANCE / "page"
     node = environments.npm(home)
     run(node, "--test", home / "unit.test.mjs")
     if browser := environments.chromium():
-        run(node, home / "run.mjs", programs(), browser, SCRATCH / "page")
+        # The programs whose lines the page shows.
+        others = {
+            "ZARR_PYTHON": environments.package_python(newest_python()),
+            "TENSORSTORE_PYTHON": environments.peer("tensorstore_py"),
+            "OME_ZARR": environments.peer("ome_zarr").parent / "ome_zarr",
+        }
+        others = {name: str(program) for name, program in others.items()}
+        run(node, home / "run.mjs", programs(), browser, SCRATCH / "page", env=others)
     else:
         environments.missing("Chromium is missing: the page is not tested", environments.has_apt())
 

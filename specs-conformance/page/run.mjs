@@ -5,7 +5,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
 import { HOSTILE, NAMES, make } from "./data.mjs";
@@ -79,6 +79,8 @@ async function reads(page, selector, pattern) {
   }
 }
 
+const shows = (page, selector, expected) => reads(page, selector, new RegExp(`^${expected.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`));
+
 const text = (page, selector) => page.locator(selector).first().innerText();
 const shot = (page, name) => page.screenshot({ path: join(screenshots, `${name}.png`) });
 
@@ -148,21 +150,21 @@ const tests = {
     await shot(page, "start");
     await page.getByRole("button", { name: "sea.zarr" }).first().click();
     await settled(page);
-    assert.equal(await text(page, "h1"), "sea.zarr");
+    await shows(page, "h1", "sea.zarr");
     await shot(page, "group");
     await page.getByRole("treeitem", { name: "temperature" }).click();
     await settled(page);
-    assert.equal(await text(page, "h1"), "temperature");
-    assert.match(await text(page, ".facts"), /6 × 37 × 72/);
+    await shows(page, "h1", "temperature");
+    await reads(page, ".facts", /6 × 37 × 72/);
     await page.getByRole("searchbox").fill("DEP");
     await page.getByRole("treeitem", { name: "sea.zarr/depth" }).click();
     await settled(page);
-    assert.equal(await text(page, "h1"), "depth");
+    await shows(page, "h1", "depth");
     await page.goBack();
     // On a busy machine the page may not have begun to ask for anything yet.
     await page.locator("h1", { hasText: /^temperature$/ }).waitFor();
     await settled(page);
-    assert.equal(await text(page, "h1"), "temperature");
+    await shows(page, "h1", "temperature");
     await page.end();
   },
 
@@ -204,7 +206,7 @@ const tests = {
     // Each pixel of the screen is of 2 × 2 elements.
     const view = "view=36,18.5,0.5&range=0,25&map=gray";
     const page = await open(`#/sea.zarr/temperature?${view}`);
-    assert.equal(await text(page, ".block"), "Each pixel is the mean of 2 × 2 elements.");
+    await shows(page, ".block", "Each pixel is the mean of 2 × 2 elements.");
     await shot(page, "means");
     const mean = await page.evaluate(async () => {
       const { slice } = await import("/-/page/api.js");
@@ -225,20 +227,23 @@ const tests = {
 
   async "sliders move by keys, steps and play, and show coordinates"() {
     const page = await open("#/sea.zarr/temperature");
-    assert.equal(await text(page, ".coordinate"), "2001-01-01");
+    await shows(page, ".coordinate", "2001-01-01");
     const before = await pixels(page, 72, 37);
     const slider = page.getByRole("slider", { name: "time" });
     await slider.focus();
     await page.keyboard.press("ArrowRight");
     await settled(page);
-    assert.equal(await text(page, ".coordinate"), "2001-02-01");
+    await shows(page, ".coordinate", "2001-02-01");
     assert.match(await slider.getAttribute("aria-valuetext"), /2001-02-01, index 1/);
     assert.notDeepEqual(await pixels(page, 72, 37), before);
     await page.getByRole("button", { name: "Next of time" }).click();
     await page.getByRole("spinbutton", { name: "Index of time" }).fill("5");
     await page.keyboard.press("Enter");
     await settled(page);
-    assert.equal(await text(page, ".coordinate"), "2001-06-05");
+    await shows(page, ".coordinate", "2001-06-05");
+    const rate = page.getByRole("combobox", { name: "Positions per second while playing" });
+    assert.equal(await rate.inputValue(), "6");
+    await rate.selectOption("12");
     await page.getByRole("button", { name: "Play along time" }).click();
     await page.waitForFunction(() => ["1", "2", "3"].includes(document.querySelector(".index").value));
     await page.getByRole("button", { name: "Play along time" }).click();
@@ -407,7 +412,7 @@ const tests = {
     assert.notEqual(second, first);
     await keep.selectOption("all");
     await settled(page);
-    assert.match(await text(page, ".below .readout"), /of all 6 planes/);
+    await reads(page, ".below .readout", /of all 6 planes/);
     const all = await ends();
     assert.ok(all !== first && all !== second);
     await next.click();
@@ -584,7 +589,7 @@ const tests = {
     await input.fill("air.zarr/land");
     await page.keyboard.press("Enter");
     await settled(page);
-    assert.match(await text(page, ".comparison .readout"), /has the shape 19 × 36: expected 7 × 19/);
+    await reads(page, ".comparison .readout", /has the shape 19 × 36: expected 7 × 19/);
     assert.deepEqual(await page.locator(".comparison datalist option").evaluateAll((all) => all.map(({ value }) => value)), ["air.zarr/model"]);
     await input.fill("air.zarr/model");
     await page.keyboard.press("Enter");
@@ -601,7 +606,7 @@ const tests = {
     await page.keyboard.press("0");
     await page.getByLabel("How it is compared").selectOption("difference");
     await settled(page);
-    assert.equal(await text(page, ".comparison .readout"), "this array minus the other: 38 of 133 elements differ, by 2 at most; colours from −2 to 2.");
+    await shows(page, ".comparison .readout", "this array minus the other: 38 of 133 elements differ, by 2 at most; colours from −2 to 2.");
     await shot(page, "difference");
     const again = await open(page.url().slice(url.length));
     await again.locator(".comparison canvas.plane").waitFor();
@@ -615,7 +620,7 @@ const tests = {
 
   async "a plate is a grid of wells, and a click opens the image of a field"() {
     const page = await open("#/plate.zarr");
-    assert.match(await text(page, ".facts"), /rows\s+2\s+columns\s+3\s+wells\s+3\s+fields\s+3\s+acquisitions\s+2/);
+    await reads(page, ".facts", /rows\s+2\s+columns\s+3\s+wells\s+3\s+fields\s+3\s+acquisitions\s+2/);
     const wells = () => page.getByRole("grid").getByRole("button").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
     assert.deepEqual(await wells(), ["A1, field 0", "A3, field 0", "B2, field 0"]);
     await page.waitForFunction(() => [...document.querySelectorAll(".wells img")].every((image) => image.complete && image.naturalWidth === 64));
@@ -680,7 +685,7 @@ const tests = {
       await page.end();
     }
     const page = await assertPlotted("#/air.zarr/land", "air.zarr/land", []);
-    assert.match(await text(page, ".names"), /water\s+0\s+forest\s+10\s+desert\s+20/);
+    await reads(page, ".names", /water\s+0\s+forest\s+10\s+desert\s+20/);
     await page.goto(`${url}#/air.zarr/land`);
     await settled(page);
     await shot(page, "names");
@@ -726,34 +731,66 @@ const tests = {
   async "an array of any size is shown in part"() {
     requests.length = 0;
     const page = await open("#/sea.zarr/huge");
-    assert.match(await text(page, ".below .readout"), /Too large to be shown whole/);
+    await reads(page, ".below .readout", /Too large to be shown whole/);
     assert.ok(requests.filter((request) => request.includes("/-/slice")).length >= 1);
     await page.end();
   },
 
   async "chunks, metadata, values and snippets"() {
     const page = await open("#/sea.zarr/holes?tab=chunks");
-    assert.match(await text(page, ".big"), /1 of 16 chunks are stored, 100 B/);
+    await reads(page, ".big", /1 of 16 chunks are stored, 100 B/);
     await shot(page, "chunks");
     await page.getByRole("tab", { name: "Statistics" }).click();
     await page.locator("table.numbers").waitFor();
-    assert.match(await text(page, "table.numbers"), /valid values\s+1,600[\s\S]*highest\s+7 at \[10, 20\][\s\S]*median\s+0/);
+    await reads(page, "table.numbers", /valid values\s+1,600[\s\S]*highest\s+7 at \[10, 20\][\s\S]*median\s+0/);
     await page.getByRole("tab", { name: "Metadata" }).click();
-    assert.match(await text(page, "pre"), /"chunk_shape": \[10, 10\]/);
+    await reads(page, "pre", /"chunk_shape": \[10, 10\]/);
     await page.getByRole("tab", { name: "Open in" }).click();
-    assert.match(await text(page, "#panel"), /tensorstore/);
+    await reads(page, "#panel", /tensorstore/);
     await page.goto(`${url}#/odd.zarr/texts`);
     await settled(page);
-    assert.match(await text(page, "table.elements"), /abc[\s\S]*<b>x/);
+    await reads(page, "table.elements", /abc[\s\S]*<b>x/);
     await page.goto(`${url}#/odd.zarr/big?tab=values`);
     await settled(page);
-    assert.match(await text(page, "table.elements"), /18446744073709551615/);
+    await reads(page, "table.elements", /18446744073709551615/);
     await page.end();
+  },
+
+  async "the lines of Open in do what they say"() {
+    const work = mkdtempSync(join(tmpdir(), "zarr-open-in-"));
+    const inShell = (bin, code) => execFileSync("sh", ["-ec", code], { cwd: work, env: { ...process.env, PATH: `${bin}:${process.env.PATH}` }, encoding: "utf8" });
+    const { ZARR_PYTHON, TENSORSTORE_PYTHON, OME_ZARR } = process.env;
+    const runners = {
+      "zarr-python": ZARR_PYTHON && ((code) => execFileSync(ZARR_PYTHON, ["-c", code], { cwd: work, encoding: "utf8" })),
+      xarray: ZARR_PYTHON && ((code) => execFileSync(ZARR_PYTHON, ["-W", "ignore", "-c", code], { cwd: work, encoding: "utf8" })),
+      tensorstore: TENSORSTORE_PYTHON && ((code) => execFileSync(TENSORSTORE_PYTHON, ["-c", code], { cwd: work, encoding: "utf8" })),
+      "ome-zarr": OME_ZARR && ((code) => inShell(dirname(OME_ZARR), code)),
+      zarr: (code) => inShell(dirname(program), code),
+    };
+    const answers = {
+      "#/cells.zarr": { "zarr-python": /\b0\b/, "ome-zarr": /multiscales|pixel|shape/i, zarr: /channels?/ },
+      "#/cells.zarr/0": { "zarr-python": /uint16/i, tensorstore: /\(2, \d+, \d+\)/, zarr: /uint16/ },
+      "#/air.zarr": { xarray: /Dimensions/ },
+    };
+    for (const [fragment, expected] of Object.entries(answers)) {
+      const page = await open(`${fragment}?tab=open`);
+      const found = Object.fromEntries(await page.evaluate(() => [...document.querySelectorAll("#panel h2")].map((title) => [title.textContent, title.nextElementSibling.querySelector("pre").textContent])));
+      if (fragment === "#/cells.zarr") assert.match(found.napari, /napari-ome-zarr '?http/);
+      if (fragment.startsWith("#/cells.zarr")) assert.match(found.neuroglancer, /^zarr2:\/\/http/);
+      assert.match(found.Rust, /package = "zarrkit"/);
+      for (const [name, answer] of Object.entries(expected)) {
+        if (runners[name]) assert.match(runners[name](found[name]), answer, `${name} of ${fragment}: ${found[name]}`);
+        else console.log(`not run: the lines for ${name}`);
+        rmSync(join(work, "copy.zarr"), { recursive: true, force: true });
+      }
+      await page.end();
+    }
+    rmSync(work, { recursive: true });
   },
 
   async "an array without values has no range"() {
     const page = await open("#/odd.zarr/nothing");
-    assert.equal(await text(page, ".colours .ends"), "no values");
+    await shows(page, ".colours .ends", "no values");
     assert.equal(await page.getByRole("textbox", { name: "Lowest value of the colours" }).inputValue(), "");
     await shot(page, "no-values");
     await page.goto(`${url}#/odd.zarr/no%20line`);
@@ -774,7 +811,7 @@ const tests = {
 
   async "hostile names and attributes are text"() {
     const page = await open("#/odd.zarr?tab=metadata");
-    assert.match(await text(page, "#panel"), /<img src=x onerror=window.pwned=1>/);
+    await reads(page, "#panel", /<img src=x onerror=window.pwned=1>/);
     for (const name of HOSTILE) {
       for (const tab of ["data", "values", "chunks", "metadata", "open"]) {
         await page.goto(`${url}#/odd.zarr/${encodeURIComponent(name)}?tab=${tab}`);
@@ -826,7 +863,7 @@ const tests = {
         const page = await open(fragment, { colorScheme });
         await shot(page, `${name}-${colorScheme}`);
         await axeFinds(page, `${name}, ${colorScheme}`);
-        if (name === "broken") assert.match(await text(page, "[role=alert]"), /\.zarray/);
+        if (name === "broken") await reads(page, "[role=alert]", /\.zarray/);
         await page.end();
         isWatched = true;
       }
@@ -871,7 +908,7 @@ const tests = {
     await shot(page, "phone-tree");
     await page.getByRole("treeitem", { name: "depth" }).tap();
     await settled(page);
-    assert.equal(await text(page, "h1"), "depth");
+    await shows(page, "h1", "depth");
     // Two fingers apart: larger.
     const box = await page.locator("canvas.plane").boundingBox();
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
@@ -902,10 +939,10 @@ const tests = {
   async "failures are told in words"() {
     isWatched = false;
     const page = await open("#/sea.zarr/nothing");
-    assert.match(await text(page, "[role=alert]"), /not found/);
+    await reads(page, "[role=alert]", /not found/);
     await page.goto(`${url}#/sea.zarr/temperature?at=99,-1,x&x=9&y=1&view=a&map=constructor&range=5,1&tab=none`);
     await settled(page);
-    assert.equal(await text(page, "h1"), "temperature");
+    await shows(page, "h1", "temperature");
     assert.equal(await page.locator(".index").inputValue(), "0");
     assert.equal(await page.getByRole("combobox", { name: "Range of the colours" }).inputValue(), "2,98%");
     server.kill("SIGINT");

@@ -97,6 +97,9 @@ fn advice_on_name(name: &str, verb: &str) -> String {
                 "; to write a file, pass `--output {name}`; `zarr put` reads one from standard input: `--format {end} < {name}`"
             )
         }
+        "png" | "svg" | "jsonl" | "tif" | "tiff" if matches!(verb, "put" | "append") => {
+            format!("; `zarr {verb}` reads no .{end} files: its --format is raw, npy, json or csv")
+        }
         "png" | "svg" | "jsonl" | "tif" | "tiff" => {
             format!("; to write a file, pass `--output {name}`")
         }

@@ -90,10 +90,11 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         "--path NAME",
     ),
     (
-        &["--compressor", "--compression", "--compress", "--level", "--clevel", "--complevel"],
+        &["--compressor", "--compression", "--compress", "--clevel", "--complevel"],
         &["create", "copy"],
         "--codec zstd:3",
     ),
+    (&["--level"], &["create"], "--codec zstd:3"),
     (&["--data-type", "--type"], &["create"], "--dtype float32"),
     (&["--add", "--update", "--write"], &["attrs"], "--set units=K"),
     (&["--dim", "--dimension", "--concat-dim", "--along"], &["refs"], "--axis time"),
@@ -227,6 +228,26 @@ impl<'a> Typed<'a> {
                 format!(
                     "a level has a path of its own; did you mean `zarr {command} {target}/{level}`?"
                 )
+            }
+            ("copy", "--level" | "--levels" | "--resolution") => format!(
+                "a level of an image has a path of its own: `zarr copy {target}/{} {}`; a level of compression is part of `--codec zstd:3`",
+                self.value.filter(|level| level.parse::<u8>().is_ok()).unwrap_or("1"),
+                self.second.unwrap_or("DST")
+            ),
+            ("validate", "--version" | "--ome-version" | "--spec") => {
+                format!("the metadata say which version they follow: `zarr validate {target}`")
+            }
+            ("get" | "put", "--decode" | "--unpack" | "--scale" | "--mask-and-scale") => {
+                if command == "get" {
+                    meant("--cf")
+                } else {
+                    "`zarr put` writes elements as they are stored: pack them first, or use xarray"
+                        .into()
+                }
+            }
+            ("put", "--cf") => {
+                "`zarr put` writes elements as they are stored: pack them first, or use xarray"
+                    .into()
             }
             ("plot" | "get" | "info", "--well") => {
                 let well = self.value.filter(|well| well.contains('/')).unwrap_or("A/1");

@@ -1,9 +1,11 @@
 // A slider for each axis that is not in the picture: its index, its coordinate, steps, and play.
 
-import { el, button, id, replace } from "./dom.js";
+import { el, button, id, replace, select } from "./dom.js";
+import { recall, remember } from "./memory.js";
 import { count } from "./number.js";
 
-const FRAME = 160;
+// How many positions are shown in a second while an axis is played, if they come as fast.
+const RATES = ["1", "3", "6", "12", "24"];
 
 export class Sliders {
   // `onMove(axis number, index)` is told of each change; `ready()` says whether the last one is drawn.
@@ -11,11 +13,16 @@ export class Sliders {
     Object.assign(this, { onMove, ready });
     this.element = el("div", { class: "sliders", role: "group", "aria-label": "Position along the other axes" });
     this.rows = [];
+    const rate = recall("rate");
+    this.rate = RATES.includes(rate) ? rate : "6";
   }
 
   show(axes, at) {
     this.stop();
     this.rows = axes.map((axis) => this.#row(axis, at[axis.number]));
+    const rates = RATES.map((rate) => [rate, `${rate} / s`]);
+    // One for all rows, in the first: it takes no line of its own.
+    this.rows[0]?.element.append(select("Positions per second while playing", rates, this.rate, (rate) => this.#playAt(rate)));
     replace(this.element, this.rows.map((row) => row.element));
     this.element.hidden = !axes.length;
   }
@@ -84,7 +91,19 @@ export class Sliders {
     this.playing = row;
     row.play.setAttribute("aria-pressed", "true");
     row.play.querySelector("path").setAttribute("d", "M6.5 4.5h4v15h-4zM13.5 4.5h4v15h-4z");
-    this.timer = setInterval(() => this.ready() && this.step(row, 1), FRAME);
+    this.#tick();
+  }
+
+  #tick() {
+    this.timer = setInterval(() => this.ready() && this.step(this.playing, 1), 1000 / Number(this.rate));
+  }
+
+  #playAt(rate) {
+    this.rate = rate;
+    remember("rate", rate);
+    if (!this.playing) return;
+    clearInterval(this.timer);
+    this.#tick();
   }
 
   stop() {

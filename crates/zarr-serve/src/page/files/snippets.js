@@ -25,6 +25,8 @@ export function snippets(node) {
   const group = node.array ? place.slice(root.length, -1).join("/") : inside;
   const text = (value) => JSON.stringify(value);
   const last = place[place.length - 1];
+  // An image: its group, which viewers of OME-Zarr take.
+  const isImage = !node.array && Boolean((node.attributes.ome ?? node.attributes).multiscales);
   const all = [
     ["zarr-python", node.array
       ? `import zarr\n\narray = zarr.open_array(${text(direct)}, mode="r")\nprint(array.info)`
@@ -32,16 +34,19 @@ export function snippets(node) {
     ["xarray", `import xarray\n\ndataset = xarray.open_zarr(${text(hierarchy)}${group ? `, group=${text(group)}` : ""})\nprint(dataset${node.array ? `[${text(last)}]` : ""})`],
     ["zarrita.js", `import * as zarr from "zarrita";\n\nconst store = new zarr.FetchStore(${text(direct)});\nconst node = await zarr.open${isV3 || !isV2 ? ".v3" : ".v2"}(store, { kind: ${text(node.kind)} });${node.array ? "\nconst { data, shape } = await zarr.get(node);" : ""}`],
     node.array && ["tensorstore", `import tensorstore\n\narray = tensorstore.open({\n    "driver": ${text(isV2 ? "zarr" : "zarr3")},\n    "kvstore": ${text(`${direct}/`)},\n}).result()\nprint(array.shape)`],
+    isImage && ["napari", `# pip install "napari[all]" napari-ome-zarr\nnapari --plugin napari-ome-zarr ${shell(direct)}`],
+    isImage && ["ome-zarr", `# pip install ome-zarr\nome_zarr info ${shell(direct)}`],
+    (isImage || node.array) && ["neuroglancer", `zarr${isV2 ? 2 : 3}://${direct}`],
     ["Rust", node.array
-      ? `// cargo add zarr --features http\nlet array = zarr::open_array(${text(url)})?;\nlet values: Vec<${RUST[node.array.type] ?? "f64"}> = array.read(..)?;`
-      : `// cargo add zarr --features http\nlet group = zarr::open_group(${text(url)})?;\nfor child in group.children()? {\n    println!("{}", child.path);\n}`],
+      ? `// In Cargo.toml: zarr = { package = "zarrkit", path = "zarr/crates/zarr", features = ["http"] }\nlet array = zarr::open_array(${text(url)})?;\nlet values: Vec<${RUST[node.array.type] ?? "f64"}> = array.read(..)?;`
+      : `// In Cargo.toml: zarr = { package = "zarrkit", path = "zarr/crates/zarr", features = ["http"] }\nlet group = zarr::open_group(${text(url)})?;\nfor child in group.children()? {\n    println!("{}", child.path);\n}`],
     ["zarr", `zarr info ${shell(url)}\nzarr copy ${shell(url)} copy.zarr`],
   ];
   return el(
     "div", { class: "panes" },
     el("p", {}, "The keys are at ", el("code", {}, `${url}/`), isV3 ? "." : ", as final v3 at ", isV3 ? null : el("code", {}, `${v3}/`), isV3 ? null : "."),
     all.filter(Boolean).map(([name, code]) => [el("h2", {}, name), copyable(code, `Lines for ${name}`)]),
-    el("p", { class: "quiet" }, "Pages of other servers may read it only if the server allows them: `zarr serve --cors`."),
+    el("p", { class: "quiet" }, "Pages of other servers, such as those of neuroglancer and vizarr, may read it only if the server allows them: `zarr serve --cors`."),
   );
 }
 

@@ -47,8 +47,6 @@ pub(super) fn check(
     unreadable: &mut BTreeMap<String, String>,
 ) -> Result<()> {
     let How { dimension, verify, converted } = *how;
-    check_nodes(first, other)?;
-    check_nodes(other, first)?;
     let mut differences = Vec::new();
     for (path, array) in &first.arrays {
         let same = other.array(path)?;
@@ -123,7 +121,7 @@ pub(super) fn check(
 }
 
 /// Checks that `other` has the nodes of `first`.
-fn check_nodes(first: &Input, other: &Input) -> Result<()> {
+pub(super) fn check_nodes(first: &Input, other: &Input) -> Result<()> {
     let missing = first.arrays.keys().find(|path| !other.arrays.contains_key(*path));
     let missing =
         missing.or_else(|| first.groups.iter().find(|path| !other.groups.contains(*path)));

@@ -132,6 +132,10 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
     if inputs.is_empty() {
         return Err(refused("no files to refer to".to_owned()));
     }
+    for other in &inputs[1..] {
+        compare::check_nodes(&inputs[0], other)?;
+        compare::check_nodes(other, &inputs[0])?;
+    }
     let axis = axis::choose(&inputs, options.axis.as_deref())?;
     let converted = match (&axis, &options.convert_times) {
         (Some(dimension), Some(_)) => compare::other_times(&inputs, dimension)?,
