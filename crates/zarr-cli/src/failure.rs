@@ -121,7 +121,7 @@ impl From<Error> for Failure {
             Cause::Access(AccessError::Exists(_))
                 if error.hint().is_none() || error.hint_id().is_some() =>
             {
-                "choose another --path, or replace it with --overwrite"
+                "choose another path, or replace it with --overwrite"
             }
             Cause::Access(AccessError::ChunksWithoutArray { .. }) if error.hint_id().is_some() => {
                 "restore the document of the array, move the files away, or choose another --path; --overwrite erases them \

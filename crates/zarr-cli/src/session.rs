@@ -599,7 +599,7 @@ impl Session {
             warnings.push(Warning {
                 place: crate::human::place(hierarchy, by),
                 what: format!(
-                    "`{attribute}` still names `{name}`, which is gone from there; {advice}"
+                    "`{attribute}` still names `{name}`, which is no longer there; {advice}"
                 ),
             });
         }

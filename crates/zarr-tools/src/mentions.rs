@@ -5,6 +5,10 @@ use zarr_core::{Hierarchy, Json, Node, NodePath, Object};
 use crate::ome::OME;
 use crate::validate::referenced_variables;
 
+/// The member of a group with the layout of bioformats2raw, and the group that lists its images.
+const LAYOUT: &str = "bioformats2raw.layout";
+pub(crate) const OME_GROUP: &str = "OME";
+
 /// How many arrays of a group are asked for the variables that their attributes name.
 const MAX_ASKED: usize = 1000;
 
@@ -22,7 +26,7 @@ pub struct Mention {
 }
 
 /// The attributes that name a node or nodes below it: OME-Zarr's metadata of the groups above (levels of images, labels, wells of a
-/// plate and the images in them), and, in stores of this machine, the CF attributes of the arrays in the same group (`coordinates`,
+/// plate and the images in them, the series of bioformats2raw), and, in stores of this machine, the CF attributes of the arrays in the same group (`coordinates`,
 /// `bounds`, `grid_mapping`, …). Nodes that cannot be read name nothing.
 pub fn mentions(hierarchy: &Hierarchy, path: &NodePath) -> Vec<Mention> {
     let mut found = Vec::new();
@@ -33,6 +37,7 @@ pub fn mentions(hierarchy: &Hierarchy, path: &NodePath) -> Vec<Mention> {
                 found.push(Mention { by: above.clone(), attribute, is_path: true, name });
             }
         }
+        found.extend(series(hierarchy, &above, group.attributes(), path));
     }
     // In a store far away each document is a request.
     if !hierarchy.store().capabilities().local {
@@ -54,6 +59,37 @@ pub fn mentions(hierarchy: &Hierarchy, path: &NodePath) -> Vec<Mention> {
         }
     }
     found
+}
+
+/// The series that the group `OME` beside them lists, if bioformats2raw laid out a group, and that are `path` or below it.
+fn series(
+    hierarchy: &Hierarchy,
+    group: &NodePath,
+    attributes: &Object,
+    path: &NodePath,
+) -> Vec<Mention> {
+    let holder = attributes.get(OME).and_then(Json::as_object).unwrap_or(attributes);
+    if !holder.contains(LAYOUT) {
+        return Vec::new();
+    }
+    let listing = group.join(OME_GROUP).ok().and_then(|place| hierarchy.group(place).ok());
+    let Some(listing) = listing else { return Vec::new() };
+    let (holder, prefix) = match listing.attributes().get(OME).and_then(Json::as_object) {
+        Some(ome) => (ome, format!("{OME}.")),
+        None => (listing.attributes(), String::new()),
+    };
+    let names = holder.get("series").and_then(Json::as_array).unwrap_or_default().iter();
+    let named = names.enumerate().filter_map(|(at, name)| {
+        let name = name.as_str()?;
+        let is_meant = group.join(name).is_ok_and(|named| named.is_within(path));
+        is_meant.then(|| Mention {
+            by: listing.path().clone(),
+            attribute: format!("{prefix}series.{at}"),
+            is_path: false,
+            name: name.to_owned(),
+        })
+    });
+    named.collect()
 }
 
 /// The paths below a group that its OME-Zarr metadata name, each with the way to it (0.4 and 0.5: "multiscales", "labels", "plate",

@@ -4,6 +4,7 @@
 //! are members of the attribute `ome`, which has the version itself, and the arrays of an image have its axes as
 //! `dimension_names`. Readers of one version find nothing in the place of the other.
 
+use crate::mentions::OME_GROUP;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use zarr_core::metadata::ArrayMetadata;
@@ -315,6 +316,17 @@ pub(crate) fn listing_copied(
         let labels: Vec<Json> =
             labels.filter(|name| name.as_str().is_none_or(is_listed)).cloned().collect();
         holder.insert("labels", labels);
+    }
+    // The images that bioformats2raw wrote are listed in a group beside them.
+    if path.name() == Some(OME_GROUP)
+        && let Some(above) = path.parent()
+        && let Some(series) = holder.get("series").filter(|series| is_list_of_texts(series))
+    {
+        let is_there = |name: &str| above.join(name).map_or(true, |node| is_copied(&node));
+        let series = series.as_array().unwrap_or_default().iter();
+        let series: Vec<Json> =
+            series.filter(|name| name.as_str().is_none_or(is_there)).cloned().collect();
+        holder.insert("series", series);
     }
     for (member, list) in [("plate", "wells"), ("well", "images")] {
         let Some(object) = holder.get(member).and_then(Json::as_object) else { continue };

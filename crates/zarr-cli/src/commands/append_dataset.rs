@@ -12,7 +12,7 @@ use std::iter;
 use std::ops::Range;
 
 use zarr::data_type::{DataType, Rounding, Scalar, ScalarValue};
-use zarr::{Array, ArrayMetadata, Guard, Json, Node, Region, Selection};
+use zarr::{Array, ArrayMetadata, Guard, Json, Node, Object, Region, Selection};
 use zarr_plot::meaning::{Calendar, Meaning, Missing, MissingRule};
 
 use super::{rename, resize};
@@ -114,6 +114,7 @@ pub(super) fn append(
     }
     let place = human::place(to.hierarchy(), to.path());
     let refuse = |why: String| Failure::Usage(format!("{place}: {why}"));
+    refuse_other_image(&from, &to, name).map_err(refuse)?;
     let (sources, targets) = (arrays(&from)?, arrays(&to)?);
     let (new, old) = (paths_along(&sources, name), paths_along(&targets, name));
     if old.is_empty() {
@@ -177,7 +178,10 @@ pub(super) fn append(
             session.warn_about(array, &[why]);
             continue;
         };
-        if !are_equal(array, there)? {
+        let meanings = (meaning(array, &sources), meaning(there, &targets));
+        let conversion = conversion((array, meanings.0), (there, meanings.1));
+        let of_array = |why: String| refuse(format!("{path}: {why}"));
+        if conversion.map_err(of_array)?.is_some() || !are_equal(array, there)? {
             return Err(refuse(format!(
                 "{path} differs from that of {source}, and has no dimension `{name}` along which it could grow, so the two datasets do \
                  not continue each other; `zarr diff` shows the difference, and `zarr copy --sel` cuts SRC to the same places"
@@ -229,6 +233,73 @@ pub(super) fn append(
         human::plural(growths.len() as u64, "array")
     ));
     Ok(())
+}
+
+/// Refuses to append to an image of OME-Zarr what its metadata do not describe: another channel, other places, another size of pixels.
+/// Frames of the same image continue it along time.
+fn refuse_other_image(from: &Node, to: &Node, name: &str) -> Result<(), String> {
+    let (Node::Group(from), Node::Group(to)) = (from, to) else { return Ok(()) };
+    let of = |attributes: &Object| {
+        let ome = attributes.get("ome").and_then(Json::as_object).unwrap_or(attributes);
+        let image = ome.get("multiscales")?.as_array()?.first()?.as_object()?.clone();
+        Some((image, ome.get("omero").cloned()))
+    };
+    let Some((image, omero)) = of(&to.attributes()) else { return Ok(()) };
+    let names: Vec<Option<&str>> = match image.get("axes").and_then(Json::as_array) {
+        Some(axes) => {
+            axes.iter().map(|axis| axis.as_str().or_else(|| axis["name"].as_str())).collect()
+        }
+        None => ["t", "c", "z", "y", "x"].map(Some).to_vec(),
+    };
+    let Some(at) = names.iter().position(|axis| *axis == Some(name)) else { return Ok(()) };
+    let axis_type =
+        image.get("axes").and_then(|axes| axes.as_array()?.get(at)?.get("type")?.as_str());
+    if axis_type.unwrap_or(name) != "time" && name != "t" {
+        return Err(format!(
+            "it is an image of OME-Zarr, whose metadata describe each channel and place along `{name}`, so that only frames along time are \
+             appended; append to its base, `zarr get SRC/LEVEL --format npy | zarr append TARGET/LEVEL --axis {at} --format npy`, correct the \
+             metadata with `zarr attrs`, and make the other levels again"
+        ));
+    }
+    let Some((other, other_omero)) = of(&from.attributes()) else {
+        return Err("it is an image of OME-Zarr, and SRC is not".into());
+    };
+    let places = |image: &Object| without_axis(image.get("datasets").unwrap_or(&Json::Null), at);
+    for (what, is_same) in [
+        ("the axes", image.get("axes") == other.get("axes")),
+        ("the scales and translations of its levels", places(&image) == places(&other)),
+        ("the channels (`omero`)", omero == other_omero || other_omero.is_none()),
+    ] {
+        if !is_same {
+            return Err(format!(
+                "it is an image of OME-Zarr, and {what} of SRC are others; `zarr info` shows both, and `zarr attrs` corrects what is wrong"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Datasets of an image, without what their transformations say along one axis.
+fn without_axis(json: &Json, axis: usize) -> Json {
+    match json {
+        Json::Array(items) => items.iter().map(|item| without_axis(item, axis)).collect(),
+        Json::Object(members) => {
+            let mut kept = Object::new();
+            for (name, value) in members.iter() {
+                let along = value.as_array().filter(|_| matches!(name, "scale" | "translation"));
+                match along {
+                    Some(values) => {
+                        let others = values.iter().enumerate().filter(|(at, _)| *at != axis);
+                        let others: Vec<Json> = others.map(|(_, value)| value.clone()).collect();
+                        kept.insert(name, others);
+                    }
+                    None => drop(kept.insert(name, without_axis(value, axis))),
+                }
+            }
+            kept.into()
+        }
+        other => other.clone(),
+    }
 }
 
 /// Writes consolidated metadata again that have other lengths than the arrays: a kill left them so, between a document and its copy.
@@ -330,6 +401,17 @@ fn growth(
         return Err(format!(
             "expected a length of {} along `{name}`, found {}",
             expected[n], found[n]
+        ));
+    }
+    let metadata = to.metadata();
+    let reach = metadata.grid.as_ref().and_then(|grid| grid.reach(axis));
+    if let Some(reach) = reach.filter(|reach| *reach < new.end) {
+        let chunks: Vec<String> = metadata.chunk_extent().iter().map(u64::to_string).collect();
+        return Err(format!(
+            "the lengths of its chunks are listed one by one, up to {reach} along `{name}`, so it cannot be longer; copy the dataset with \
+             chunks of one length: `zarr copy TARGET NEW.zarr --chunks {}={}`, and append to the copy",
+            to.path().name().unwrap_or("ARRAY"),
+            chunks.join(",")
         ));
     }
     let meanings = (meaning(&from, sources), meaning(&to, targets));

@@ -178,6 +178,7 @@ pub(super) fn fill_attribute(array: &Array, attributes: &Object) -> Option<Json>
 /// Says that an attribute which was a text becomes something else: what is typed is JSON first.
 fn tell_other_type(session: &Session, node: &Node, there: &Object, key: &str, value: &Json) {
     let Ok(Json::String(_)) = inside(there, key) else { return };
+    let value = &as_ome_text(key, value);
     if matches!(value, Json::Number(_) | Json::Bool(_) | Json::Null) {
         let what = format!(
             "`{key}` was text and becomes {}; for text, use quotes: `--set '{key}=\"{value}\"'`",
@@ -267,6 +268,11 @@ fn set_member(attributes: &mut Object, key: &str, value: Option<&Json>) -> Resul
     {
         return Err(format!("no attribute `{first}`; did you mean `ome.{key}`?"));
     }
+    if leads_inside.is_none() && !attributes.contains(key) {
+        refuse_misspelt_way(attributes, key)?;
+    }
+    let value = value.map(|value| as_ome_text(key, value));
+    let value = value.as_ref();
     let (attribute, value) = match leads_inside {
         None => (key, value.cloned()),
         Some((attribute, rest)) => {
@@ -279,6 +285,38 @@ fn set_member(attributes: &mut Object, key: &str, value: Option<&Json>) -> Resul
         None => drop(attributes.remove(attribute)),
     }
     Ok(())
+}
+
+/// Refuses a key that is meant to lead into an attribute, and begins with another name than that has.
+fn refuse_misspelt_way(attributes: &Object, key: &str) -> Result<(), String> {
+    let Some((first, rest)) = key.split_once('.') else { return Ok(()) };
+    // In OME-Zarr 0.4 and before, the metadata are attributes themselves.
+    let next = rest.split('.').next().unwrap_or(rest);
+    if first == "ome" && attributes.contains(next) {
+        return Err(format!("no attribute `ome`; did you mean `{rest}`?"));
+    }
+    let containers = attributes.iter().filter_map(|(name, value)| {
+        matches!(value, Json::Object(_) | Json::Array(_)).then_some(name)
+    });
+    match zarr::did_you_mean(first, containers) {
+        Some(near) => Err(format!("no attribute `{first}`; did you mean `{near}.{rest}`?")),
+        None => Ok(()),
+    }
+}
+
+/// A value as OME-Zarr has it: paths, versions and names there are texts, also if they look like numbers.
+fn as_ome_text(key: &str, value: &Json) -> Json {
+    const OBJECTS: [&str; 8] =
+        ["ome", "multiscales", "omero", "plate", "well", "labels", "series", "image-label"];
+    const TEXTS: [&str; 6] = ["path", "version", "name", "label", "color", "unit"];
+    let is_ome = key.split_once('.').is_some_and(|(first, _)| OBJECTS.contains(&first));
+    let mut last = key.rsplit('.');
+    let (last, before) = (last.next().unwrap_or_default(), last.next().unwrap_or_default());
+    let is_text = TEXTS.contains(&last) || ["labels", "series"].contains(&before);
+    match value {
+        Json::Number(number) if is_ome && is_text => Json::from(number.to_string()),
+        other => other.clone(),
+    }
 }
 
 /// A value with another one inside it, at the names between the periods. The last name may be that of a new member of an object.
@@ -386,6 +424,17 @@ mod tests {
         assert!(with_member(&set, "omero.channels.label=z", None).is_err());
         let plain = with_member(&all, "x.y", Some(&1u64.into())).unwrap();
         assert_eq!(plain.get("x.y"), Some(&Json::from(1u64)));
+        // Paths, versions and labels of OME-Zarr are texts.
+        let number = with_member(&all, "omero.channels.1.label", Some(&7u64.into())).unwrap();
+        assert_eq!(inside(&number, "omero.channels.1.label"), Ok(&Json::from("7")));
+        let number = with_member(&all, "a.label", Some(&7u64.into())).unwrap();
+        assert_eq!(inside(&number, "a.label"), Ok(&Json::from(7u64)));
+        for (key, meant) in
+            [("ome.omero.channels.0.label", "`omero.channels.0.label`"), ("omer.x", "`omero.x`")]
+        {
+            let why = with_member(&all, key, Some(&"y".into())).unwrap_err();
+            assert!(why.contains(meant), "{why}");
+        }
         let named = with_member(&all, "a.b", Some(&3u64.into())).unwrap();
         assert_eq!((inside(&named, "a.b"), named.get("a")), (Ok(&Json::from(3u64)), all.get("a")));
     }

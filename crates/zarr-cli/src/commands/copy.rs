@@ -419,6 +419,14 @@ impl Copy {
         let mut given = BTreeMap::new();
         for text in &self.region {
             let (arrays, text, of_path) = match text.split_once('=') {
+                Some((_, rest)) if rest.contains('=') => {
+                    let sel =
+                        if cfg!(feature = "plot") { "; `--sel` takes coordinates" } else { "" };
+                    return Err(Failure::Usage(format!(
+                        "--region {text}: it takes the region of one array, as in `--region temperature=0:7,...`; `--by-name {text}` takes \
+                         positions by the names of dimensions{sel}"
+                    )));
+                }
                 Some((name, text)) => {
                     let mut arrays = arrays_called(source, name)?;
                     arrays.retain(|array| self.copies(source, array));

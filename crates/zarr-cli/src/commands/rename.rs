@@ -70,6 +70,15 @@ impl Rename {
             // As in a shell, a path that begins with a slash begins at the root.
             let above = if self.new.starts_with('/') { None } else { old.parent() };
             let above = above.unwrap_or_else(NodePath::root);
+            if let (Some(group), Some((first, rest))) = (above.name(), self.new.split_once('/'))
+                && group == first
+                && hierarchy.node(&above.join(first)?).is_err()
+            {
+                return Err(Failure::Usage(format!(
+                    "NEW is counted from {above}, so that the node would be moved to {above}/{}; did you mean `{rest}`, or `/{}` from the root?",
+                    self.new, self.new
+                )));
+            }
             let new = zarr::tools::path_below(&above, &self.new)?;
             return Ok((hierarchy, old, new));
         };

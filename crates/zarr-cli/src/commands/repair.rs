@@ -147,10 +147,10 @@ impl Repair {
                 (true, _) => "not done, see above".to_owned(),
                 (false, 0) => "to do by hand".to_owned(),
                 (false, planned) if planned == report.left => {
-                    "planned; run with --apply to carry them out".to_owned()
+                    "planned; nothing was changed: run again with --apply".to_owned()
                 }
                 (false, planned) => {
-                    format!("to do; --apply carries out the {planned} planned ones")
+                    format!("to do, of which --apply carries out {planned}")
                 }
             };
             parts.push(format!("{} {what}", human::plural(report.left, "step")));

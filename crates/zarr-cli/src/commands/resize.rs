@@ -183,6 +183,11 @@ pub(super) fn tell_others(
     session.warn_about(array, &notes);
 }
 
+/// Whether an array is the first of several levels of an OME-Zarr image.
+pub(super) fn is_base_of_image(array: &Array) -> bool {
+    levels_beside(array).first() == Some(array.path())
+}
+
 /// The levels of the OME-Zarr image of which an array is one of several; none of another array.
 pub(super) fn levels_beside(array: &Array) -> Vec<NodePath> {
     let Some(parent) = array.path().parent() else { return Vec::new() };

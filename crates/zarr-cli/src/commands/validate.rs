@@ -163,9 +163,10 @@ impl Orphans {
             0 => Ok(()),
             rest => writeln!(
                 out,
-                "{}: {} more that look like chunks without an array; --json lists them",
+                "{}: {} {} like chunks without an array; --json lists them",
                 ProblemKind::OrphanedChunk,
-                human::plural(rest, "key")
+                human::plural(rest, "more key"),
+                if rest == 1 { "looks" } else { "look" }
             ),
         }
     }

@@ -53,7 +53,8 @@ fn a_plan_writes_nothing_and_a_repair_tells_what_it_did() {
         "    planned: move it to the quarantine; its elements then read as the fill value"
     ));
     assert!(
-        plan.err.ends_with("x.zarr: 3 steps planned; run with --apply to carry them out\n"),
+        plan.err
+            .ends_with("x.zarr: 3 steps planned; nothing was changed: run again with --apply\n"),
         "{plan:?}"
     );
     let plan = folder.run("repair x.zarr --json");

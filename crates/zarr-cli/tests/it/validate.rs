@@ -95,7 +95,7 @@ fn few_chunks_of_a_lost_array_are_listed_and_the_rest_are_counted() {
         let run = folder.run(&format!("{verb} l.zarr"));
         assert_eq!(run.code, 1);
         assert_eq!(run.text().matches("looks like a chunk").count(), 3, "{}", run.text());
-        assert!(run.text().contains("orphaned_chunk: 7 keys more that"), "{}", run.text());
+        assert!(run.text().contains("orphaned_chunk: 7 more keys look like"), "{}", run.text());
         assert!(run.err.contains("11 "), "{}", run.err);
         let all = folder.run(&format!("{verb} l.zarr --json"));
         assert_eq!(all.text().matches("orphaned_chunk").count(), 10, "{}", all.text());

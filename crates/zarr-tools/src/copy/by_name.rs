@@ -187,6 +187,8 @@ pub(super) struct Subject {
     element: u64,
     /// The chunks that are read, in shards the inner ones; `None` if they differ in shape.
     chunks: Option<Vec<u64>>,
+    /// The longest chunk along each axis.
+    extent: Vec<u64>,
     /// `None` if it has none.
     shards: Option<Vec<u64>>,
 }
@@ -208,6 +210,7 @@ impl Subject {
             dimensions,
             element: if ty.is_variable() { VARIABLE_BYTES } else { size.max(1) },
             chunks: metadata.inner_chunk_shape(),
+            extent: metadata.chunk_extent(),
             shards: metadata.shard_shape(),
         }
     }
@@ -540,10 +543,8 @@ impl Wanted {
                 match (&subject.chunks, self.axes.iter().copied().collect()) {
                     (Some(chunks), _) => Ok(Some(self.overlaid(chunks))),
                     (None, Some(given)) => Ok(Some(given)),
-                    (None, None) => Err(argument(format!(
-                        "{} has chunks of several lengths; give a length for each of its axes",
-                        subject.path
-                    ))),
+                    // Along the other axes they have one length, or are as long as the longest.
+                    (None, None) => Ok(Some(self.overlaid(&subject.extent))),
                 }
             }
         }

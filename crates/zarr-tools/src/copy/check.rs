@@ -240,6 +240,13 @@ pub(super) fn with_way_out(error: Error) -> Error {
             )
         }
         zarr_core::Cause::Metadata(MetadataError::CannotRepresent { what, .. })
+            if what.contains("chunks of different shapes") =>
+        {
+            error.with_hint(
+                "`--chunks` gives the copy chunks of one length, along an axis, as in `--chunks time=30`, or along each",
+            )
+        }
+        zarr_core::Cause::Metadata(MetadataError::CannotRepresent { what, .. })
             if ["codec", "compress", "chunk"].iter().any(|word| what.contains(word)) =>
         {
             error.with_hint(WAYS_OUT)

@@ -148,6 +148,14 @@ impl Told {
                 self.notes.push(format!("{path}: {what}"));
             }
         }
+        if let Some(described) = described
+            && described.metadata.grid.is_some()
+            && described.metadata.chunk_shape().is_none()
+        {
+            let what = "its chunks have different lengths (a rectilinear grid), which zarr-python reads only if asked to, and few others at \
+                        all; `--chunks` gives them one length";
+            self.notes.push(format!("{path}: {what}"));
+        }
         // In the drafts a group needs no document (D-008).
         if let Node::Group(group) = node
             && group.metadata().implicit

@@ -192,7 +192,12 @@ impl<'a> Judge<'a> {
 
     fn other_files(&self, place: &str, count: u64, example: &StoreKey) -> Problem {
         let (place, what) = match (system_part(place), count) {
-            (Some(part), _) => (part, "is not part of the data: copies leave it out".to_owned()),
+            (Some(part), _) => {
+                let node = self.tree.nearest(&*self.context.format, example);
+                let what = "the system's own file, which is not part of the data";
+                let problem = Problem::new(&node, ProblemKind::OtherFile, what.to_owned());
+                return problem.at(part).advise("no action is needed: copies leave it out");
+            }
             (None, 1) => (example.as_str(), "this file is not part of the Zarr data".to_owned()),
             (None, count) => (place, format!("{count} files in it are not part of the Zarr data")),
         };

@@ -151,7 +151,7 @@ kinds! {
         "correct `multiscales` with `zarr attrs --set`";
     /// A copy that has not ended.
     CopyUnderWay, "copy_under_way", Meta, problem,
-        "continue with `zarr copy ... --resume`; if its journal is broken, erase the target with `zarr rm`, and copy again";
+        "continue with `zarr copy ... --resume`; if its journal is broken, erase the target with `zarr rm`, which takes `--all` for a whole hierarchy, and copy again";
     /// A run of `zarrkit.dask.store` that has not ended.
     RunUnderWay, "run_under_way", Meta, problem,
         "continue with `zarrkit.dask.store(..., resume=True)`, or start it again";

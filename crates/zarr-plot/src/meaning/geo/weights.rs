@@ -25,7 +25,7 @@ pub struct AreaWeights {
 /// [`AccessError::Argument`] if no axis is latitude; what reading the coordinates fails with.
 pub fn area_weights(axes: &[Axis]) -> Result<AreaWeights> {
     let Some(axis) = axes.iter().position(is_latitude) else {
-        let why = "no latitude axis found: no coordinates have the unit degrees_north";
+        let why = "no latitude axis found: no axis has coordinates of its own with the unit degrees_north; cells of curvilinear grids are not weighted";
         return Err(AccessError::Argument(why.into()).into());
     };
     let latitude = &axes[axis];

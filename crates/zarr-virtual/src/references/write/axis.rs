@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use zarr_core::data_type::{Endian, ScalarValue};
 use zarr_core::{ArrayMetadata, Result};
 
 use super::compare;
@@ -111,6 +112,30 @@ fn differs(first: &Input, other: &Input, dimension: &str) -> Result<bool> {
 /// Whether an array has the coordinates of a dimension: it has its name, and no other dimension.
 pub(super) fn is_coordinate(path: &str, metadata: &ArrayMetadata, dimension: &str) -> bool {
     metadata.rank() == 1 && path.rsplit('/').next() == Some(dimension)
+}
+
+/// The number of the first file whose coordinates do not continue those before it, in the direction that the first two have.
+/// `parts` are the coordinates of each file, little-endian.
+pub(super) fn goes_back(metadata: &ArrayMetadata, parts: &[Vec<u8>]) -> Option<usize> {
+    let scalar = metadata.data_type.scalar()?;
+    let mut last: Option<f64> = None;
+    let mut rises: Option<bool> = None;
+    for (file, part) in parts.iter().enumerate() {
+        for element in part.chunks_exact(scalar.size()) {
+            let value = match scalar.load(&scalar.to_native(element, Endian::Little)) {
+                ScalarValue::Integer(value) => value as f64,
+                ScalarValue::Float(value) => value,
+            };
+            if let Some(last) = last {
+                let up = value > last;
+                if *rises.get_or_insert(up) != up || value == last {
+                    return Some(file);
+                }
+            }
+            last = Some(value);
+        }
+    }
+    None
 }
 
 fn quoted(names: &BTreeSet<String>) -> String {

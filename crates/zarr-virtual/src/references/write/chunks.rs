@@ -107,19 +107,14 @@ impl<'t> ChunkWriter<'t> {
         Ok(())
     }
 
-    /// Adds all elements of an array in several files as one inlined chunk. `read` reads those of the file of a number as
-    /// little-endian bytes.
+    /// Adds all elements of an array in several files as one inlined chunk. `parts` are those of each file, little-endian.
     pub fn add_elements(
         &mut self,
         arrays: &[&Array],
         axis: usize,
-        read: impl Fn(usize) -> Result<Vec<u8>>,
+        parts: Vec<Vec<u8>>,
     ) -> Result<()> {
         let metadata = arrays[0].metadata();
-        let mut parts = Vec::with_capacity(arrays.len());
-        for number in 0..arrays.len() {
-            parts.push(read(number)?);
-        }
         let count: u64 = arrays.iter().map(|array| array.len()).sum();
         if count == 0 {
             return Ok(());

@@ -105,6 +105,13 @@ pub(super) fn check(
             Ok(true) => {}
             Ok(false) => {
                 let along = dimension.map_or(String::new(), |name| format!(" without `{name}`"));
+                if is_any_coordinate(path, array) {
+                    return Err(refused(format!(
+                        "{path} differs between {} and {}: the files are on other grids, so their arrays do not continue each other; \
+                         `zarr diff` shows the difference",
+                        first.name, other.name
+                    )));
+                }
                 return Err(refused(format!(
                     "{path} differs between {} and {}: an array{along} must have the same elements in all files; take those of the \
                      first file with `--no-verify`, or leave it out with `--exclude {path}`",
@@ -221,6 +228,44 @@ pub(super) fn other_times(inputs: &[Input], dimension: &str) -> Result<BTreeSet<
         }
     }
     Ok(found)
+}
+
+/// Whether an array has the coordinates of its only dimension.
+fn is_any_coordinate(path: &str, array: &Array) -> bool {
+    let names = array.dimension_names().unwrap_or_default();
+    match &names[..] {
+        [Some(name)] => axis::is_coordinate(path, &array.metadata(), name),
+        _ => false,
+    }
+}
+
+/// The arrays with the bounds of excluded times that count otherwise in each file, with the reason to leave them out: nothing would
+/// say from which date they count.
+pub(super) fn bounds_of_excluded(
+    inputs: &[Input],
+    excluded: &[String],
+) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let [first, others @ ..] = inputs else { return found };
+    for text in excluded {
+        let path = format!("/{}", text.trim_matches('/'));
+        let Some(times) = first.arrays.get(&path) else { continue };
+        let metadata = times.metadata();
+        let differ = others.iter().filter_map(|other| other.arrays.get(&path));
+        let mut differ = differ.map(|same| have_other_meanings(&metadata, &same.metadata()));
+        if !differ.any(|differs| differs) {
+            continue;
+        }
+        for bounds in first.arrays.keys() {
+            if owner_of_bounds(first, bounds) == Some(&path) {
+                let why = format!(
+                    "the bounds of {path}, which counts otherwise in each file, and is left out"
+                );
+                found.insert(bounds.clone(), why);
+            }
+        }
+    }
+    found
 }
 
 /// The path of the array of times whose bounds an array holds (CF 7.1): they are in its units, which they need not repeat.

@@ -127,6 +127,8 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
     for file in files {
         inputs.push(Input::open(file, open)?);
     }
+    refuse_same_file(files)?;
+    let bounds = compare::bounds_of_excluded(&inputs, &options.exclude);
     leave_out_excluded(&mut inputs, &options.exclude)?;
     let mut lost = leave_out_unreadable(&mut inputs);
     if inputs.is_empty() {
@@ -151,6 +153,7 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
         compare::check(&inputs[0], other, &how, &mut unreadable)?;
     }
     lost.extend(leave_out(&mut inputs, unreadable));
+    lost.extend(leave_out(&mut inputs, bounds));
     let first = &inputs[0];
     let mut joined = Joined {
         table: Table::default(),
@@ -172,6 +175,20 @@ pub fn join(files: &[String], open: &OpenOptions, options: &JoinOptions) -> Resu
     }
     joined.inputs = inputs;
     Ok(joined)
+}
+
+/// Refuses a file that is named twice: what it has would be there twice.
+fn refuse_same_file(files: &[String]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for file in files {
+        let same = std::fs::canonicalize(file);
+        let same = same.map_or_else(|_| file.clone(), |path| path.to_string_lossy().into_owned());
+        if !seen.insert(same) {
+            let name = without_secrets(file);
+            return Err(refused(format!("{name} is named twice; name each file once")));
+        }
+    }
+    Ok(())
 }
 
 /// The URLs of the places that [`join`] would read from for one of its files: a reference file must not replace them.
@@ -342,15 +359,27 @@ impl Joined {
                     chunks_before += count.unwrap_or(0);
                 }
                 (Layout::Inlined, Some(axis)) => {
-                    writer.add_elements(&arrays, axis, |number| match &options.convert_times {
-                        Some(convert) if number > 0 && wish.is_converted => {
-                            let (of, first) = (&inputs[number], &inputs[0]);
-                            let times =
-                                convert.0(arrays[number], &of.arrays, arrays[0], &first.arrays)?;
-                            Ok(to_little_endian(times, arrays[0]))
-                        }
-                        _ => arrays[number].read_le_bytes(..),
-                    })?;
+                    let mut parts = Vec::with_capacity(arrays.len());
+                    for number in 0..arrays.len() {
+                        parts.push(match &options.convert_times {
+                            Some(convert) if number > 0 && wish.is_converted => {
+                                let (of, first) = (&inputs[number].arrays, &inputs[0].arrays);
+                                let times = convert.0(arrays[number], of, arrays[0], first)?;
+                                to_little_endian(times, arrays[0])
+                            }
+                            _ => arrays[number].read_le_bytes(..)?,
+                        });
+                    }
+                    let name = self.axis.as_deref().unwrap_or_default();
+                    if axis::is_coordinate(path, &first, name)
+                        && let Some(back) = axis::goes_back(&first, &parts)
+                    {
+                        self.notes.push(format!(
+                            "{path}: it goes back where {} begins: files are joined in the order in which they are given",
+                            inputs[back].name
+                        ));
+                    }
+                    writer.add_elements(&arrays, axis, parts)?;
                     break;
                 }
                 _ => {
