@@ -39,3 +39,13 @@ pub use icechunk;
 
 pub use self::repository::{Commit, DynStorage, MAIN, Repository, Version};
 pub use self::session::IcechunkSession;
+
+/// The code of the pages is tested, too.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../docs/tasks/from-icechunk.md")]
+    struct FromIcechunk;
+
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+}

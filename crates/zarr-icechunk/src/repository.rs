@@ -384,7 +384,11 @@ impl Location {
             Location::Folder(folder) => icechunk::new_local_filesystem_storage(folder).await,
             Location::Bucket { bucket, prefix } => {
                 let (bucket, prefix) = (bucket.clone(), Some(prefix.clone()));
+                // All else is taken from the environment, but this is not.
+                let allow_http = std::env::var("AWS_ALLOW_HTTP");
+                let allow_http = allow_http.is_ok_and(|value| ["1", "true"].contains(&&value[..]));
                 let options = icechunk::storage::S3Options::default();
+                let options = options.with_allow_http(allow_http);
                 icechunk::new_s3_object_store_storage(
                     options,
                     bucket,

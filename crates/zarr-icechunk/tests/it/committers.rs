@@ -50,26 +50,14 @@ fn check(before: &[String], committed: &[String], now: &[String], read: impl Fn(
 #[test]
 fn threads_that_commit_to_a_folder() {
     let folder = Folder::new();
-    with_shared_array(&Repository::create(folder.path()).unwrap());
-    let before = history(&folder.path());
-    let barrier = Barrier::new(COMMITTERS);
-    let committed = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..COMMITTERS)
-            .map(|committer| {
-                let (barrier, path) = (&barrier, folder.path());
-                // Each has a repository of its own, and so shares no cache.
-                scope.spawn(move || {
-                    let repository = Repository::open(path).unwrap();
-                    barrier.wait();
-                    commit_arrays(&repository, committer)
-                })
-            })
-            .collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
-    });
-    check(&before, &committed, &history(&folder.path()), |name| {
-        elements(&folder.path(), &main_branch(), name)
-    });
+    let repository = Repository::create(folder.path()).unwrap();
+    with_shared_array(&repository);
+    commit_by_threads(&repository, || Repository::open(folder.path()).unwrap());
+    // This library's own reader agrees.
+    for committer in 0..COMMITTERS {
+        let found = elements(&folder.path(), &main_branch(), &name(committer, 0));
+        assert_eq!(found, [0, committer as i32 + 1, 0, 0]);
+    }
 }
 
 #[test]
@@ -77,6 +65,11 @@ fn threads_that_commit_to_storage_with_conditional_writes() {
     let storage = zarr::runtime::block_on(icechunk::new_in_memory_storage()).unwrap();
     let repository = Repository::create_storage(storage.clone()).unwrap();
     with_shared_array(&repository);
+    commit_by_threads(&repository, || Repository::open_storage(storage.clone()).unwrap());
+}
+
+/// Commits from several threads, of which each opens the repository for itself, and checks what is there then.
+fn commit_by_threads(repository: &Repository, open: impl Fn() -> Repository + Sync) {
     let ids = || {
         let commits = repository.history(&main_branch()).unwrap();
         commits.into_iter().map(|commit| commit.id).collect::<Vec<_>>()
@@ -86,9 +79,10 @@ fn threads_that_commit_to_storage_with_conditional_writes() {
     let committed = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..COMMITTERS)
             .map(|committer| {
-                let (barrier, storage) = (&barrier, storage.clone());
+                let (barrier, open) = (&barrier, &open);
                 scope.spawn(move || {
-                    let repository = Repository::open_storage(storage).unwrap();
+                    // A repository of its own shares no cache with the others.
+                    let repository = open();
                     barrier.wait();
                     commit_arrays(&repository, committer)
                 })
@@ -101,6 +95,30 @@ fn threads_that_commit_to_storage_with_conditional_writes() {
     check(&before, &committed, &ids(), |name| {
         reader.array(format!("/{name}")).unwrap().read::<i32>(..).unwrap()
     });
+}
+
+/// A bucket of a server for tests, by its URL and the variables of the environment that lead to it.
+#[test]
+fn threads_that_commit_to_a_bucket() {
+    if let Ok(url) = std::env::var("ZARR_ICECHUNK_TEST_BUCKET") {
+        with_shared_array(&Repository::create(&url).unwrap());
+        assert_eq!(Repository::create(&url).unwrap_err().kind(), ErrorKind::Exists);
+        let repository = Repository::open(&url).unwrap();
+        assert_eq!(repository.name(), url);
+        commit_by_threads(&repository, || Repository::open(&url).unwrap());
+        return;
+    }
+    // `NAME=URL?endpoint=…`, with spaces between.
+    let servers = std::env::var("ZARR_TEST_S3").unwrap_or_default();
+    let Some(moto) = servers.split(' ').find_map(|server| server.strip_prefix("moto=")) else {
+        let why =
+            "`ZARR_TEST_S3` names no server `moto`; specs-conformance/servers/run.py starts it";
+        return zarr_testkit::skipped("threads_that_commit_to_a_bucket", why);
+    };
+    let (bucket, endpoint) = moto.split_once("?endpoint=").unwrap();
+    let url = format!("{bucket}/icechunk-{}", std::process::id());
+    let variables = [("ZARR_ICECHUNK_TEST_BUCKET", &url[..]), ("AWS_ENDPOINT_URL", endpoint)];
+    zarr_testkit::run_test_again(module_path!(), "threads_that_commit_to_a_bucket", variables);
 }
 
 /// What a process of the tests below does; nothing in the process that starts them.
