@@ -77,7 +77,9 @@ pub fn of_repository(error: RepositoryError) -> Error {
             Error::from(AccessError::Exists("a tag of this name"))
                 .with_hint("tags cannot be moved, and a deleted tag keeps its name; choose another")
         }
-        RepositoryErrorKind::FormatError(FormatKind::BranchAlreadyExists { .. }) => {
+        // The second is how version 1 of the specification says it.
+        RepositoryErrorKind::FormatError(FormatKind::BranchAlreadyExists { .. })
+        | RepositoryErrorKind::Conflict { .. } => {
             Error::from(AccessError::Exists("a branch of this name"))
                 .with_hint("commit to it, or choose another name")
         }

@@ -360,7 +360,13 @@ impl Location {
         };
         let url = without_secrets(&format!("{scheme}://{rest}"));
         match scheme {
-            "file" if rest.starts_with('/') => Ok(Location::Folder(absolute(Path::new(rest))?)),
+            "file" => {
+                let path = url::Url::parse(&format!("file://{rest}"));
+                let path = path.ok().and_then(|url| url.to_file_path().ok());
+                let why = "expected `file:///PATH`, in which `%` and two digits stand for other characters";
+                let path = path.ok_or_else(|| StoreError::invalid_url(&url, why))?;
+                Ok(Location::Folder(absolute(&path)?))
+            }
             "s3" => {
                 let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
                 let prefix = prefix.trim_matches('/');
@@ -422,7 +428,12 @@ mod tests {
             Location::parse(Path::new("file:///d/r")).unwrap(),
             Location::Folder("/d/r".into())
         );
-        assert_eq!(Location::parse(Path::new("/d/r")).unwrap(), Location::Folder("/d/r".into()));
+        let spaced = Location::Folder("/d/a b".into());
+        assert_eq!(Location::parse(Path::new("file:///d/a%20b")).unwrap(), spaced);
+        assert_eq!(
+            Location::parse(Path::new("/d/a%20b")).unwrap(),
+            Location::Folder("/d/a%20b".into())
+        );
         let here = std::env::current_dir().unwrap();
         assert_eq!(Location::parse(Path::new("r")).unwrap(), Location::Folder(here.join("r")));
         for wrong in ["s3://b", "s3://b/", "s3:///r", "gs://b/r", "https://host/r", "file://host/r"]

@@ -60,6 +60,32 @@ fn threads_that_commit_to_a_folder() {
     }
 }
 
+/// Version 1 of the specification has a file for each branch, and none for all of them.
+#[test]
+fn threads_that_commit_to_a_folder_of_version_1() {
+    let folder = Folder::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let storage = icechunk::new_local_filesystem_storage(&folder.path()).await.unwrap();
+        let create = icechunk::Repository::create(storage);
+        let create = create.spec_version(icechunk::format::format_constants::SpecVersionBin::V1);
+        create.execute().await.unwrap();
+    });
+    assert!(!folder.path().join("repo").exists(), "it is of version 1");
+    let repository = Repository::open(folder.path()).unwrap();
+    with_shared_array(&repository);
+    commit_by_threads(&repository, || Repository::open(folder.path()).unwrap());
+    assert_eq!(elements(&folder.path(), &main_branch(), &name(1, 1)), [0, 2, 1, 0]);
+    let first = history(&folder.path()).pop().unwrap();
+    for exists in [repository.create_branch(MAIN, &first), {
+        repository.create_tag("v1", &first).unwrap();
+        repository.create_tag("v1", &first)
+    }] {
+        assert_eq!(exists.unwrap_err().kind(), ErrorKind::Exists);
+    }
+    assert!(!folder.path().join("repo").exists(), "it still is of version 1");
+}
+
 #[test]
 fn threads_that_commit_to_storage_with_conditional_writes() {
     let storage = zarr::runtime::block_on(icechunk::new_in_memory_storage()).unwrap();
