@@ -260,6 +260,52 @@ fn threads_of_one_session_lose_no_change_of_each_other() {
     assert_eq!(array.read::<i32>(..).unwrap(), [20; 8]);
 }
 
+/// Every change is of a value that no other thread has changed meanwhile: so many changes, so high the number.
+#[test]
+fn threads_that_swap_count_every_change() {
+    const THREADS: usize = 4;
+    const CHANGES: usize = 150;
+    let folder = Folder::new();
+    let (_repository, store) = session(&folder);
+    let store = store.to_sync();
+    fill(&*store);
+    let document = |number| GROUP.replace("{}", &format!(r#"{{"number": {number}}}"#));
+    let number = |value: &[u8]| {
+        let digits: Vec<u8> = value.iter().copied().filter(u8::is_ascii_digit).collect();
+        // The document's first digit is of `"zarr_format": 3`.
+        let digits = if value.starts_with(b"{") { &digits[1..] } else { &digits[..] };
+        std::str::from_utf8(digits).unwrap().parse::<usize>().unwrap()
+    };
+    // In a manifest, in a file, and a document.
+    type Write<'a> = &'a (dyn Fn(usize) -> Vec<u8> + Sync);
+    let cases: [(&str, Write<'_>); 3] = [
+        ("g/h/c/0/1", &|number| format!("{number}").into_bytes()),
+        ("g/h/c/0/2", &|number| format!("{number:0600}").into_bytes()),
+        ("g/zarr.json", &|number| document(number).into_bytes()),
+    ];
+    for (name, write) in cases {
+        let key = key(name);
+        store.set(&key, Payload::new(write(0))).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    let mut changes = 0;
+                    while changes < CHANGES {
+                        let got = store.get(&key, GetOptions::versioned()).unwrap().unwrap();
+                        let next = write(number(&got.bytes.unwrap()) + 1);
+                        let was = got.version.unwrap();
+                        let only_if = Precondition::Version(&was);
+                        changes +=
+                            usize::from(store.put(&key, Some(next.into()), only_if).unwrap());
+                    }
+                });
+            }
+        });
+        let value = store.value(&key).unwrap().unwrap();
+        assert_eq!(number(&value), THREADS * CHANGES, "{name}");
+    }
+}
+
 #[test]
 fn one_of_several_creators_of_a_node_succeeds() {
     let folder = Folder::new();
