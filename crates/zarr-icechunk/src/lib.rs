@@ -34,6 +34,7 @@ mod lock;
 mod repository;
 mod runtime;
 mod session;
+mod value;
 
 pub use icechunk;
 

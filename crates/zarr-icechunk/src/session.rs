@@ -6,18 +6,15 @@ use std::sync::{Arc, Mutex};
 
 use futures::StreamExt;
 use icechunk::Store as IcechunkStore;
-use icechunk::asset_manager::AssetManager;
-use icechunk::format::manifest::ChunkPayload;
 use icechunk::format::snapshot::{NodeData, NodeSnapshot};
-use icechunk::format::{ByteRange as IcechunkRange, ChunkIndices, Path};
-use icechunk::session::{Session, SessionError, SessionErrorKind, get_chunk};
+use icechunk::format::{ChunkIndices, Path};
+use icechunk::session::Session;
 use tokio::sync::{Mutex as AsyncMutex, RwLock};
 use zarr_core::format::of_dialect;
 use zarr_core::runtime::block_on;
-use zarr_core::store::SyncStore;
 use zarr_core::store::{
-    ByteRange, Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition,
-    Result, Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, Version, async_trait,
+    Bytes, Capabilities, GetOptions, Got, ListOptions, Listing, Payload, Precondition, Result,
+    Snapshot, SnapshotOptions, Store, StoreKey, StorePrefix, SyncStore, Version, async_trait,
     check_size,
 };
 use zarr_core::{
@@ -31,6 +28,7 @@ use crate::key::{CHUNKS, Key, chunk_of, document_of, prefix_of, refused};
 use crate::lock::FolderLock;
 use crate::repository::Repository;
 use crate::runtime::run;
+use crate::value::{OpenValue, Reader, Value, find, node_at, rank};
 
 /// A session of a repository, as a [`Store`]. Clones are the same session.
 ///
@@ -55,7 +53,8 @@ struct Inner {
     session: Arc<RwLock<Session>>,
     /// The same session: it knows how to read documents that are set.
     store: IcechunkStore,
-    assets: Arc<AssetManager>,
+    /// Of the same session.
+    reader: Reader,
     /// Held while a document is compared and set.
     documents: AsyncMutex<()>,
     lock: Option<FolderLock>,
@@ -80,113 +79,7 @@ impl fmt::Debug for IcechunkSession {
     }
 }
 
-/// What a key has.
-#[derive(Clone, Debug)]
-enum Value {
-    Document(Bytes),
-    Chunk { path: Path, indices: ChunkIndices, payload: ChunkPayload },
-}
-
-impl Value {
-    fn size(&self) -> u64 {
-        match self {
-            Value::Document(bytes) => bytes.len() as u64,
-            Value::Chunk { payload, .. } => payload.length(),
-        }
-    }
-
-    /// What tells it from other values: its bytes where they are at hand, otherwise where they are. Each chunk that is written gets an
-    /// identifier of its own. The mark tells the two apart.
-    fn version(&self) -> Version {
-        match self {
-            Value::Document(bytes) | Value::Chunk { payload: ChunkPayload::Inline(bytes), .. } => {
-                Version::of_content(bytes.clone())
-            }
-            Value::Chunk { payload, .. } => {
-                Version::new(format!("{payload:?}").into_bytes()).marked([1, 0, 0, 0])
-            }
-        }
-    }
-}
-
-/// The node at a path; `None` if there is none.
-async fn node_at(session: &Session, path: &Path) -> Result<Option<NodeSnapshot>> {
-    match session.get_node(path).await {
-        Ok(node) => Ok(Some(node)),
-        Err(SessionError { kind: SessionErrorKind::NodeNotFound { .. }, .. }) => Ok(None),
-        Err(error) => Err(failed(error)),
-    }
-}
-
-/// What a key has in a session.
-async fn find(session: &Session, key: &Key) -> Result<Option<Value>> {
-    match key {
-        Key::Document(path) => {
-            let node = node_at(session, path).await?;
-            Ok(node.map(|node| Value::Document(node.user_data)))
-        }
-        Key::Chunk(path, indices) => {
-            // Icechunk compares only as many indices as it is given.
-            let node = node_at(session, path).await?;
-            if node.and_then(|node| rank(&node)) != Some(indices.0.len()) {
-                return Ok(None);
-            }
-            let payload = session.get_chunk_ref(path, indices).await.map_err(failed)?;
-            Ok(payload.map(|payload| Value::Chunk {
-                path: path.clone(),
-                indices: indices.clone(),
-                payload,
-            }))
-        }
-    }
-}
-
-/// How many axes a node has, if it is an array.
-fn rank(node: &NodeSnapshot) -> Option<usize> {
-    match &node.node_data {
-        NodeData::Array { shape, .. } => Some(shape.len()),
-        NodeData::Group => None,
-    }
-}
-
 impl Inner {
-    /// Bytes of a value that was found. `None` if it is a virtual chunk that was replaced since.
-    async fn read(&self, value: &Value, range: std::ops::Range<u64>) -> Result<Option<Bytes>> {
-        let slice = |bytes: &Bytes| {
-            let (start, end) = (range.start as usize, range.end as usize);
-            bytes.get(start..end).map(|_| bytes.slice(start..end))
-        };
-        let (path, indices, payload) = match value {
-            Value::Document(bytes) => return Ok(slice(bytes)),
-            Value::Chunk { path, indices, payload } => (path, indices, payload),
-        };
-        if range.is_empty() {
-            return Ok(Some(Bytes::new()));
-        }
-        match payload {
-            ChunkPayload::Inline(bytes) => Ok(slice(bytes)),
-            ChunkPayload::Ref(chunk) => {
-                let range = chunk.offset + range.start..chunk.offset + range.end;
-                // The name of the array and the indices are for the repository's statistics.
-                let array = path.as_str().trim_start_matches('/');
-                let read = self.assets.fetch_chunk(array, &indices.0, &chunk.id, &range).await;
-                read.map(Some).map_err(failed)
-            }
-            // Only the session knows what virtual chunks may lead to.
-            _ => {
-                let session = self.session.read().await;
-                if session.get_chunk_ref(path, indices).await.map_err(failed)?.as_ref()
-                    != Some(payload)
-                {
-                    return Ok(None);
-                }
-                let range = IcechunkRange::Bounded(range);
-                let reader = session.get_chunk_reader(path, indices, &range).await;
-                get_chunk(reader.map_err(failed)?).await.map_err(failed)
-            }
-        }
-    }
-
     async fn value(&self, key: &Key) -> Result<Option<Value>> {
         find(&*self.session.read().await, key).await
     }
@@ -298,28 +191,27 @@ impl Inner {
             if document.starts_with(prefix) {
                 keys.insert(document);
             }
-            let chunks = prefix_of(&node.path) + CHUNKS;
             let Some(rank) = rank(&node) else { continue };
-            if let Some(how) = how {
-                let is_directly_below = prefix_of(&node.path) == prefix;
-                if !is_directly_below && !prefix.starts_with(&format!("{chunks}/")) {
-                    continue;
-                }
-                if is_directly_below && how.candidates && rank > 0 {
+            let is_directly_below = prefix_of(&node.path) == prefix;
+            let is_in_chunks = prefix.starts_with(&format!("{}{CHUNKS}/", prefix_of(&node.path)));
+            match how {
+                // What matters is whether there is a chunk, and that only if the caller will not look.
+                Some(ListOptions { candidates: true, .. }) if is_directly_below && rank > 0 => {
                     keys.insert(chunk_of(&node.path, &ChunkIndices(vec![0; rank])));
-                    continue;
                 }
-                if is_directly_below {
+                Some(_) if is_directly_below => {
                     let mut found = std::pin::pin!(session.all_node_chunks(&node).await);
                     if let Some(chunk) = found.next().await {
                         let (path, chunk) = chunk.map_err(failed)?;
                         keys.insert(chunk_of(&path, &chunk.coord));
                     }
-                    continue;
                 }
-            }
-            for indices in chunks_below(&session, &node, prefix).await?.unwrap_or_default() {
-                keys.insert(chunk_of(&node.path, &indices));
+                // The document of an array further below is enough.
+                Some(_) if !is_in_chunks => {}
+                _ => {
+                    let found = chunks_below(&session, &node, prefix).await?.unwrap_or_default();
+                    keys.extend(found.iter().map(|indices| chunk_of(&node.path, indices)));
+                }
             }
         }
         Ok(keys)
@@ -461,8 +353,11 @@ impl IcechunkSession {
             name: format!("icechunk://{version}::{}", repository.name),
             branch,
             store: IcechunkStore::from_session_and_config(session.clone(), parallel),
+            reader: Reader {
+                session: session.clone(),
+                assets: repository.inner.asset_manager().clone(),
+            },
             session,
-            assets: repository.inner.asset_manager().clone(),
             documents: AsyncMutex::default(),
             lock: repository.lock.clone(),
             is_local: repository.is_local,
@@ -593,7 +488,7 @@ impl Store for IcechunkSession {
         let found = self.run(move |inner| async move {
             let Some(value) = inner.value(&parsed).await? else { return Ok(None) };
             check_size(&owned, value.size(), limit)?;
-            let bytes = inner.read(&value, 0..value.size()).await?;
+            let bytes = inner.reader.read(&value, 0..value.size()).await?;
             let bytes = bytes.ok_or_else(|| StoreError::Changed { key: owned.to_string() })?;
             Ok(Some((bytes, value.version())))
         });
@@ -621,8 +516,8 @@ impl Store for IcechunkSession {
             return Ok(None);
         }
         check_size(key, value.size(), how.limit)?;
-        let (key, inner) = (key.clone(), self.inner.clone());
-        Ok(Some(Box::new(OpenValue { key, inner, value })))
+        let reader = self.inner.reader.clone();
+        Ok(Some(Box::new(OpenValue { key: key.clone(), reader, value })))
     }
 
     async fn put(
@@ -706,36 +601,5 @@ impl Store for IcechunkSession {
             self.run(move |inner| async move { inner.keys(below.as_str(), Some(how)).await });
         let keys = keys.await?;
         Ok(Listing::of_names(prefix, keys.iter().map(String::as_str)))
-    }
-}
-
-/// A value that was opened. Chunks are never changed in place, so it stays what it was, except of virtual chunks, which are compared.
-struct OpenValue {
-    key: StoreKey,
-    inner: Arc<Inner>,
-    value: Value,
-}
-
-#[async_trait]
-impl Snapshot for OpenValue {
-    async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>> {
-        let size = self.value.size();
-        let ranges: Vec<_> =
-            ranges.iter().map(|range| range.resolve(&self.key, size)).collect::<Result<_>>()?;
-        let (inner, value, key) = (self.inner.clone(), self.value.clone(), self.key.to_string());
-        run(async move {
-            let parts = ranges.into_iter().map(|range| inner.read(&value, range));
-            let parts = futures::future::try_join_all(parts).await?.into_iter();
-            parts.collect::<Option<Vec<_>>>().ok_or(StoreError::Changed { key })
-        })
-        .await?
-    }
-
-    fn size(&self) -> u64 {
-        self.value.size()
-    }
-
-    fn version(&self) -> Option<Version> {
-        Some(self.value.version())
     }
 }

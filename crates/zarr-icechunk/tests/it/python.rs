@@ -29,8 +29,9 @@ fn witness(python: &OsString, command: &str, repository: &Path, arguments: &[&st
     let output = run.arg(script).arg(command).arg(repository).arg(MAIN).args(arguments).output();
     let output = output.unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}: {stdout}{stderr}", output.status);
+    stdout.trim_end().to_owned()
 }
 
 /// The identifiers of the commits, the latest first, and the elements of all arrays, as Python has them.
