@@ -626,6 +626,27 @@ def servers():
     with_servers("bash", "-euc", tests, env=sample)
 
 
+@step("full", "cargo_deny", limit=60)
+def icechunk():
+    """The crate that writes Icechunk repositories, which is not in the workspace: format, clippy, licences, and its tests, with the Python packages of Icechunk and with S3."""
+    home = TOP / "crates/zarr-icechunk"
+    manifest = ["--manifest-path", home / "Cargo.toml"]
+    build = [*manifest, "--locked", "--target-dir", TARGET / "icechunk"]
+    cargo("fmt", *manifest, "--check", "--", "--color", "never")
+    cargo("clippy", *build, "--all-targets", "--", "-D", "warnings")
+    cargo("doc", *build, "--no-deps", env={"RUSTDOCFLAGS": "-D warnings"})
+    run(environments.cargo_deny(), *manifest, "--config", TOP / "deny.toml", "check", "licenses", "bans", "sources")
+    env = {"ZARR_TEST_REQUIRED": 1}
+    if environments.python_of(12):
+        env["ZARR_ICECHUNK_PYTHON"] = environments.venv("icechunk", (home / "tests/python.txt").read_text(), 12)
+    else:
+        del env["ZARR_TEST_REQUIRED"]
+        skip("Python 3.12 is not installed: the Python packages of Icechunk do not read what is committed")
+    environments.venv("servers", (SERVERS / "requirements.txt").read_text())
+    with_servers("cargo", "test", *build, only="moto", env=env)
+    cargo("run", *build, "--example", "commit")
+
+
 @step("full", "servers_programs", limit=60, shows=r"^sample of ")
 def corpus():
     """All that others wrote comes back from a server."""

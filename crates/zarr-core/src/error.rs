@@ -162,6 +162,7 @@ impl Error {
                 StoreError::NotCapable { .. } => ErrorKind::NotCapable,
                 StoreError::ReadOnly => ErrorKind::ReadOnly,
                 StoreError::TooLarge { .. } => ErrorKind::Limit,
+                StoreError::Conflict(_) => ErrorKind::Conflict,
                 _ => ErrorKind::Store,
             },
             Cause::Metadata(e) => match e {

@@ -73,6 +73,9 @@ pub enum StoreError {
         /// The key.
         key: String,
     },
+    /// What was to be published, such as a commit, was begun before others published; nothing was.
+    #[error("{0}")]
+    Conflict(String),
     /// A value has more bytes than its reader takes.
     #[error("`{key}` has {} bytes, more than the limit of {limit}", .size.map_or("too many".into(), |size| size.to_string()))]
     TooLarge {

@@ -399,12 +399,23 @@ fn step(image: &Image, factors: &[u64], axis: usize, options: &PyramidOptions<'_
     if place == 2 && joins { factor } else { 1 }
 }
 
+/// The error for a level that the metadata of an image list and that is gone: how it is taken out of them.
+fn missing_level(error: Error, level: &str) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return error;
+    }
+    error.with_hint(format!(
+        "the metadata of the image list this level; take it out with `zarr attrs IMAGE --delete multiscales.0.datasets.path={level}`, which \
+         begins with `ome.` in OME-Zarr 0.5"
+    ))
+}
+
 /// The factors of the levels that an image has above its base.
 pub(super) fn existing_levels(group: &Group, image: &Image, base: &Array) -> Result<Vec<Vec<u64>>> {
     let shape = base.shape();
     let mut found = Vec::new();
     for dataset in &image.datasets[1..] {
-        let array = group.array(&dataset.path)?;
+        let array = group.array(&dataset.path).map_err(|error| missing_level(error, &dataset.path))?;
         let lens = array.shape();
         let factors = (0..shape.len()).map(|axis| {
             let (len, of_level) = (shape[axis], lens[axis]);
