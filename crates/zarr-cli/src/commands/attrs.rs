@@ -298,6 +298,11 @@ fn refuse_misspelt_way(attributes: &Object, key: &str) -> Result<(), String> {
     let containers = attributes.iter().filter_map(|(name, value)| {
         matches!(value, Json::Object(_) | Json::Array(_)).then_some(name)
     });
+    if let Some(Json::Object(ome)) = attributes.get("ome")
+        && let Some(near) = zarr::did_you_mean(first, ome.iter().map(|(name, _)| name))
+    {
+        return Err(format!("no attribute `{first}`; did you mean `ome.{near}.{rest}`?"));
+    }
     match zarr::did_you_mean(first, containers) {
         Some(near) => Err(format!("no attribute `{first}`; did you mean `{near}.{rest}`?")),
         None => Ok(()),

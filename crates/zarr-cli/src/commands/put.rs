@@ -152,7 +152,10 @@ impl Put {
                 write(&array, &elements, Format::Json, ("--value", &mut list))
             }
         };
-        if result.is_ok() && super::resize::is_base_of_image(&array) {
+        if result.is_ok()
+            && let Ok(whole) = session.in_its_hierarchy(&self.target, &array, &session.options()?)
+            && super::resize::is_base_of_image(&whole)
+        {
             let what = "it is the base of an image, and the smaller levels still show the old elements: erase them with `zarr rm`, take them out \
                         of the image's metadata as that says, and make them again with `zarr pyramid`";
             session.warn_about(&array, &[what.to_owned()]);

@@ -1199,3 +1199,84 @@ fn all_new_coordinates_go_on_in_the_direction_of_the_old() {
         folder.good(&format!("append m{n}.zarr n{n}.zarr --axis t --allow-overlap"));
     }
 }
+
+/// OME-Zarr's metadata describe each channel and place: only frames along time continue an image, of the same channels and pixels.
+#[test]
+fn images_are_appended_along_time_alone() {
+    let folder = Folder::new();
+    let image = |name: &str, scale: &str, label: &str| {
+        folder.good(&format!("create {name} --group"));
+        let axes = r#"[{"name":"t","type":"time"},{"name":"c","type":"channel"},{"name":"y","type":"space"},{"name":"x","type":"space"}]"#;
+        let ome = format!(
+            r#"ome={{"version":"0.5","multiscales":[{{"axes":{axes},"datasets":[{{"path":"0","coordinateTransformations":[{{"type":"scale","scale":[1,1,{scale},{scale}]}}]}}]}}],"omero":{{"channels":[{{"label":"{label}"}}]}}}}"#
+        );
+        let status = folder.command(&format!("attrs {name} --set")).arg(ome).status();
+        assert!(status.unwrap().success());
+        folder.good(&format!("create {name}/0 --shape 1,1,4,4 --dtype uint8 --dims t,c,y,x"));
+    };
+    image("a.zarr", "0.5", "DAPI");
+    image("b.zarr", "0.5", "DAPI");
+    image("gfp.zarr", "0.5", "GFP");
+    image("small.zarr", "0.1", "DAPI");
+    for (source, axis, expected) in [
+        ("b.zarr", "c", "only frames along time are appended"),
+        ("b.zarr", "y", "only frames along time are appended"),
+        ("gfp.zarr", "t", "the channels (`omero`) of SRC are others"),
+        ("small.zarr", "t", "the scales and translations of its levels"),
+    ] {
+        let why = folder.bad(&format!("append a.zarr {source} --axis {axis}"), 2);
+        assert!(why.contains(expected), "{source} along {axis}: {why}");
+    }
+    folder.good("append a.zarr b.zarr --axis t");
+    assert!(folder.good("info a.zarr/0").text().contains("2 × 1 × 4 × 4"));
+}
+
+/// The names, paths and versions of OME-Zarr's metadata are texts, also those that look like numbers.
+#[test]
+fn advice_on_renamed_levels_and_wells_works_as_it_is_written() {
+    let folder = Folder::new();
+    folder.good("create i.zarr --group");
+    let ome = r#"ome={"version":"0.5","multiscales":[{"axes":[{"name":"y","type":"space"},{"name":"x","type":"space"}],"datasets":[{"path":"s0","coordinateTransformations":[{"type":"scale","scale":[1,1]}]},{"path":"s1","coordinateTransformations":[{"type":"scale","scale":[2,2]}]}]}]}"#;
+    let status = folder.command("attrs i.zarr --set").arg(ome).status();
+    assert!(status.unwrap().success());
+    folder.good("create i.zarr/s0 --shape 4,4 --dtype uint8 --dims y,x");
+    folder.good("create i.zarr/s1 --shape 2,2 --dtype uint8 --dims y,x");
+    let put = folder.run("put i.zarr/s0 --value 1");
+    assert!(put.code == 0 && put.err.contains("the smaller levels still show"), "{}", put.err);
+    folder.run("rename i.zarr/s0 0");
+    folder.good("attrs i.zarr --set ome.multiscales.0.datasets.0.path=0");
+    folder.good("attrs i.zarr --set ome.version=0.5");
+    folder.good("validate i.zarr");
+    let why = folder.bad("attrs i.zarr --set multiscale.0.name=x", 3);
+    assert!(why.contains("did you mean `ome.multiscales.0.name`?"), "{why}");
+    folder.run("rm i.zarr/s1");
+    let why = folder.bad("pyramid i.zarr", 3);
+    assert!(why.contains("--delete multiscales.0.datasets.path=s1"), "{why}");
+    folder.good("attrs i.zarr --delete ome.multiscales.0.datasets.path=s1");
+    folder.good("validate i.zarr");
+
+    // NEW is counted from the group of the node.
+    folder.good("create p.zarr/B/1 --group");
+    let why = folder.bad("rename p.zarr/B/1 B/3", 2);
+    assert!(why.contains("did you mean `3`, or `/B/3` from the root?"), "{why}");
+    folder.good("rename p.zarr/B/1 3");
+}
+
+/// bioformats2raw lists its images in a group beside them.
+#[test]
+fn series_of_bioformats2raw_follow_copies_and_are_named_by_rm() {
+    let folder = Folder::new();
+    folder.good("create b.zarr --group --format v2 --attr bioformats2raw.layout=3");
+    folder.good("create b.zarr/OME --group --format v2");
+    let series = r#"series=["0","1"]"#;
+    assert!(folder.command("attrs b.zarr/OME --set").arg(series).status().unwrap().success());
+    for image in ["0", "1"] {
+        folder.good(&format!("create b.zarr/{image}/0 --shape 4,4 --dtype uint8 --format v2"));
+    }
+    folder.good("copy b.zarr one.zarr --exclude 1");
+    let listed = folder.good("attrs one.zarr/OME series --json");
+    assert_eq!(listed.text().split_whitespace().collect::<String>(), r#"["0"]"#);
+    let run = folder.run("rm b.zarr/1");
+    assert!(run.code == 0 && run.err.contains("`series.1` still names `1`"), "{}", run.err);
+    folder.good("attrs b.zarr/OME --delete series.1");
+}

@@ -68,7 +68,8 @@ fn what_cannot_be_joined_leaves_no_file() {
     let folder = months();
     let why = folder.bad("refs jan.nc feb.nc -o all.json --axis lat", 2);
     assert!(why.contains("jan.nc and feb.nc"), "{why}");
-    let why = folder.bad("refs jan.nc jan.nc -o all.json", 2);
+    fs::copy(folder.path("jan.nc"), folder.path("same.nc")).unwrap();
+    let why = folder.bad("refs jan.nc same.nc -o all.json", 2);
     assert!(why.contains("--axis"), "{why}");
     folder.bad("refs jan.nc nothing.nc -o all.json", 3);
     assert!(!folder.path("all.json").exists());
@@ -217,4 +218,74 @@ fn times_of_other_dates_are_converted() {
     folder.good("copy jan.zarr all.zarr");
     folder.good("append all.zarr feb.zarr --axis time");
     folder.good("diff all.zarr all.json");
+}
+
+/// A month in one chunk, with a coordinate whose numbers begin at `first`.
+fn month(folder: &Folder, name: &str, days: u32, first: u32) {
+    folder.good(&format!(
+        "create {name}/t --shape {days},200000 --chunks {days},200000 --dims time,x --dtype float64 --codec zstd:3 --fill 7"
+    ));
+    folder.good(&format!("create {name}/time --shape {days} --dims time --dtype int32"));
+    let days: Vec<String> = (first..first + days).map(|day| day.to_string()).collect();
+    folder.feed(&format!("put {name}/time"), format!("[{}]", days.join(",")).as_bytes());
+    folder.good(&format!("create {name}/x --shape 4 --dims x2 --dtype int32"));
+}
+
+#[test]
+fn months_of_one_chunk_each_are_joined_and_what_follows_from_that_is_told() {
+    let folder = Folder::new();
+    month(&folder, "jan.zarr", 3, 0);
+    month(&folder, "feb.zarr", 2, 3);
+    let refs = folder.run("refs jan.zarr feb.zarr -o all.json --axis time");
+    assert!(refs.code == 0 && refs.err.contains("rectilinear"), "{}", refs.err);
+    assert_eq!(folder.good("get all.json/time").text().trim(), "[0,1,2,3,4]");
+    // The wrong order, and a file twice.
+    let back = folder.run("refs feb.zarr jan.zarr -o back.json --axis time");
+    assert!(back.err.contains("/time: it goes back where jan.zarr begins"), "{}", back.err);
+    let twice = folder.bad("refs jan.zarr ./jan.zarr -o twice.json --axis time", 2);
+    assert!(twice.contains("named twice"), "{twice}");
+    // What a copy of it has, and how it becomes usual.
+    let copy = folder.run("copy all.json all.zarr");
+    assert!(
+        copy.code == 0 && copy.err.contains("`--chunks` gives them one length"),
+        "{}",
+        copy.err
+    );
+    let why = folder.bad("copy all.json v2.zarr --to v2", 4);
+    assert!(why.contains("as in `--chunks time=30`"), "{why}");
+    let copy = folder.run("copy all.json v2.zarr --to v2 --chunks time=3");
+    assert_eq!(copy.code, 0, "{}", copy.err);
+    assert!(folder.good("info v2.zarr/t").text().contains("3 × 200,000"));
+    // Nothing grows if one of the arrays cannot.
+    month(&folder, "mar.zarr", 1, 5);
+    let before = folder.good("checksum all.zarr").text().to_owned();
+    let why = folder.bad("append all.zarr mar.zarr --axis time", 2);
+    assert!(why.contains("zarr copy TARGET NEW.zarr --chunks t=3,200000"), "{why}");
+    assert_eq!(folder.good("checksum all.zarr").text(), before);
+    folder.good("validate all.zarr");
+}
+
+#[test]
+fn bounds_of_times_that_are_left_out_are_left_out_and_other_grids_are_refused() {
+    let folder = Folder::new();
+    for (name, units, lat) in [
+        ("jan", "days since 2001-01-01", "10, 20"),
+        ("feb", "days since 2001-02-01", "10, 20"),
+        ("mar", "days since 2001-01-01", "20, 10"),
+    ] {
+        let dataset = format!(
+            "netcdf {name} {{ dimensions: time = 2 ; bnds = 2 ; lat = 2 ; variables: double time(time) ; time:units = \"{units}\" ; \
+             time:bounds = \"time_bnds\" ; double time_bnds(time, bnds) ; double lat(lat) ; float t(time, lat) ; \
+             data: time = 0, 1 ; time_bnds = 0, 1, 1, 2 ; lat = {lat} ; t = 1, 2, 3, 4 ; }}"
+        );
+        folder.write(&format!("{name}.cdl"), dataset);
+        folder.good(&format!("gen {name}.cdl -o {name}.zarr --format zarr-v3"));
+    }
+    let refs = folder.run("refs jan.zarr feb.zarr -o all.json --axis time --exclude /time");
+    assert_eq!(refs.code, 0, "{}", refs.err);
+    assert!(refs.err.contains("/time_bnds: the bounds of /time"), "{}", refs.err);
+    folder.bad("get all.json/time_bnds", 3);
+    folder.good("get all.json/t");
+    let why = folder.bad("refs jan.zarr mar.zarr -o grids.json --axis time", 2);
+    assert!(why.contains("the files are on other grids") && !why.contains("no-verify"), "{why}");
 }

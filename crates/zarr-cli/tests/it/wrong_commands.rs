@@ -279,7 +279,10 @@ const COMMANDS: &[(&str, &str)] = &[
         "did you mean `--codec zstd:3`",
     ),
     ("create new.zarr/x --shape 3 --dtype int8 --level 5", "did you mean `--codec zstd:3`"),
-    ("copy ocean.zarr out.zarr --codec zstd --level 9", "did you mean `--codec zstd:3`"),
+    (
+        "copy ocean.zarr out.zarr --codec zstd --level 9",
+        "a level of compression is part of `--codec zstd:3`",
+    ),
     ("copy ocean.zarr out.zarr --v3", "did you mean `--to v3`"),
     ("copy ocean.zarr out.zarr --to ome-0.4", "images of OME-Zarr 0.4 are in v2; write `--to v2`"),
     ("copy ocean.zarr out.zarr --to NGFF-0.5", "images of OME-Zarr 0.5 are in v3; write `--to v3`"),

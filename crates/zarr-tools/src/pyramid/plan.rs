@@ -415,7 +415,8 @@ pub(super) fn existing_levels(group: &Group, image: &Image, base: &Array) -> Res
     let shape = base.shape();
     let mut found = Vec::new();
     for dataset in &image.datasets[1..] {
-        let array = group.array(&dataset.path).map_err(|error| missing_level(error, &dataset.path))?;
+        let array =
+            group.array(&dataset.path).map_err(|error| missing_level(error, &dataset.path))?;
         let lens = array.shape();
         let factors = (0..shape.len()).map(|axis| {
             let (len, of_level) = (shape[axis], lens[axis]);

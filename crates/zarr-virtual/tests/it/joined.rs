@@ -330,6 +330,10 @@ fn what_cannot_be_joined_says_why_and_what_to_do() -> Result<()> {
     let error = refusal(&nc4, &with_axis("level")).to_string();
     assert!(error.contains("no array of") && error.contains("`lat`, `lon`"), "{error}");
     let error = refusal(&[nc4[0].clone(), nc4[0].clone()], &default).to_string();
+    assert!(error.contains("is named twice"), "{error}");
+    let same = dir.path().join("same.nc");
+    fs::copy(&nc4[0], &same).unwrap();
+    let error = refusal(&[nc4[0].clone(), same.display().to_string()], &default).to_string();
     assert!(error.contains("`--axis`"), "{error}");
     let error = refusal(&[nc4[0].clone(), files("nc3", &[2])[0].clone()], &default).to_string();
     assert!(error.contains("--axis") || error.contains("--exclude"), "{error}");
@@ -420,7 +424,7 @@ fn arrays_whose_elements_mean_something_else_are_not_joined() {
 
     let moved = measured(dir.path(), "moved", plain, 1);
     let error = refusal(&[first.clone(), moved.clone()], &along_time).to_string();
-    assert!(error.contains("/x differs between") && error.contains("--no-verify"), "{error}");
+    assert!(error.contains("/x differs between") && error.contains("on other grids"), "{error}");
     let unverified = JoinOptions { verify: false, ..along_time };
     let joined = join(&[first, moved], &options(), &unverified).unwrap();
     let path = dir.path().join("all.json");
