@@ -213,7 +213,7 @@ fn advice_follows_the_reads_and_ends_with_its_own_layout() {
     copy(&Node::Array(array), &target, "/t2m", &copy_options).unwrap();
     let report = tune(&target.array("/t2m").unwrap(), &options).unwrap();
     assert!(report.advised.is_none(), "{}", report.reason);
-    assert!(report.reason.starts_with("nothing gains 10 %"), "{}", report.reason);
+    assert!(report.reason.starts_with("no other layout saves 10 %"), "{}", report.reason);
 }
 
 #[test]
