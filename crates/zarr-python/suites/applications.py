@@ -36,7 +36,9 @@ APPLICATIONS = {
     "anndata": Application(
         ".",
         [f"tests/{file}.py" for file in ("test_readwrite", "test_io_elementwise", "test_io_dispatched", "test_backed_sparse", "lazy/test_read")],
-        ["--import-mode=importlib", "-p", "testing.anndata._pytest", "--timeout", "120"],
+        # The two tests left out count reads, of random data: where no chunk of a read is stored, our pipeline asks once whether the array
+        # is still there, so that one that is gone does not read as its fill value.
+        ["--import-mode=importlib", "-p", "testing.anndata._pytest", "--timeout", "120", "-k", "not test_access_count_index and not test_lazy_array_cache"],
         ("src/testing",),
     ),
 }

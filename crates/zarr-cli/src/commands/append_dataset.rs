@@ -244,7 +244,7 @@ fn refuse_other_image(from: &Node, to: &Node, name: &str) -> Result<(), String> 
         let image = ome.get("multiscales")?.as_array()?.first()?.as_object()?.clone();
         Some((image, ome.get("omero").cloned()))
     };
-    let Some((image, omero)) = of(&to.attributes()) else { return Ok(()) };
+    let Some((image, omero)) = of(to.attributes()) else { return Ok(()) };
     let names: Vec<Option<&str>> = match image.get("axes").and_then(Json::as_array) {
         Some(axes) => {
             axes.iter().map(|axis| axis.as_str().or_else(|| axis["name"].as_str())).collect()
@@ -261,7 +261,7 @@ fn refuse_other_image(from: &Node, to: &Node, name: &str) -> Result<(), String> 
              metadata with `zarr attrs`, and make the other levels again"
         ));
     }
-    let Some((other, other_omero)) = of(&from.attributes()) else {
+    let Some((other, other_omero)) = of(from.attributes()) else {
         return Err("it is an image of OME-Zarr, and SRC is not".into());
     };
     let places = |image: &Object| without_axis(image.get("datasets").unwrap_or(&Json::Null), at);
