@@ -400,14 +400,13 @@ fn step(image: &Image, factors: &[u64], axis: usize, options: &PyramidOptions<'_
 }
 
 /// The error for a level that the metadata of an image list and that is gone: how it is taken out of them.
-fn missing_level(error: Error, level: &str) -> Error {
-    if error.kind() != ErrorKind::NotFound {
-        return error;
-    }
-    error.with_hint(format!(
-        "the metadata of the image list this level; take it out with `zarr attrs IMAGE --delete multiscales.0.datasets.path={level}`, which \
-         begins with `ome.` in OME-Zarr 0.5"
-    ))
+fn missing_level(group: &Group, level: &str) -> Error {
+    let nested = if group.attributes().contains("ome") { "ome." } else { "" };
+    let why = format!(
+        "the image lists the level `{level}`, which is not there; take it out with `zarr attrs IMAGE --delete \
+         {nested}multiscales.0.datasets.path={level}`"
+    );
+    argument(group.hierarchy(), group.path(), why)
 }
 
 /// The factors of the levels that an image has above its base.
@@ -415,8 +414,12 @@ pub(super) fn existing_levels(group: &Group, image: &Image, base: &Array) -> Res
     let shape = base.shape();
     let mut found = Vec::new();
     for dataset in &image.datasets[1..] {
-        let array =
-            group.array(&dataset.path).map_err(|error| missing_level(error, &dataset.path))?;
+        let array = match group.array(&dataset.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(missing_level(group, &dataset.path));
+            }
+            found => found?,
+        };
         let lens = array.shape();
         let factors = (0..shape.len()).map(|axis| {
             let (len, of_level) = (shape[axis], lens[axis]);
