@@ -470,7 +470,8 @@ class Run:
         for number, (*patterns, reason) in enumerate(self.peer.exceptions):
             if all(map(re.fullmatch, patterns, (direction, dialect, name))):
                 self.met[number][direction, dialect] += 1
-                if difference is None:
+                # What a peer computes may depend on the processor.
+                if difference is None and not reason.startswith("on some processors "):
                     self.wrong.append(f"{direction} {dialect} {name}: equal, although excepted: {reason}")
                 self.excepted += 1
                 self.count(direction, dialect, excepted=True)
