@@ -157,7 +157,7 @@ impl Put {
             && super::resize::is_base_of_image(&whole)
         {
             let what = "it is the base of an image, and the smaller levels still show the old elements: erase them with `zarr rm`, take them out \
-                        of the image's metadata as that says, and make them again with `zarr pyramid`";
+                        of the image's metadata with the command that `zarr rm` prints, and make them again with `zarr pyramid`";
             session.warn_about(&array, &[what.to_owned()]);
         }
         session.warn(array.hierarchy());
